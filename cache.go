@@ -23,7 +23,7 @@ type CacheOptions struct {
 	MaxBytes int64
 }
 
-// CacheError is a folder that is not used for a cache, since others than the user could have put something into it. The code in a cache is
+// CacheError is a folder that is not used for a cache, since others than the user could have put something into it, or since it has files that are not the cache's. The code in a cache is
 // trusted like a program.
 type CacheError struct {
 	Dir    string

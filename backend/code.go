@@ -12,10 +12,12 @@ type Code struct {
 	Align  uint32
 	Starts machbuffer.Starts
 	Relocs []machbuffer.Reloc // each Symbol is a SymRef
-	// Sites have ascending offsets. Slots of stack maps alias memory of the compile context.
+	// Sites have ascending offsets. Slots of stack maps alias memory of the compile context; equal ones in a row are one list.
 	Traps     []abi.TrapSite
 	StackMaps []abi.StackMap
 	Calls     []abi.CallSite
+	// Stats are those of register allocation.
+	Stats regalloc.Stats
 	// Inlined is the function's table of places, which Traps and Calls refer to.
 	Inlined []abi.Inlined
 	// Saved are the callee-saved registers that the function changes; Frame.SavedOffset says where the frame has the caller's, where

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -197,7 +198,7 @@ func TestTargets(t *testing.T) {
 // TestMisplacedSites: sites outside of the code, or out of order, are an error.
 func TestMisplacedSites(t *testing.T) {
 	good := backend.Code{Bytes: make([]byte, 16), Align: 4, Traps: []abi.TrapSite{{Offset: 0}, {Offset: 15}},
-		Calls: []abi.CallSite{{Offset: 4}, {Offset: 16}}, StackMaps: []abi.StackMap{{Offset: 4}, {Offset: 16}}}
+		Calls: []abi.CallSite{{Offset: 4}, {Offset: 16}}, StackMaps: []abi.StackMap{{Offset: 4}, {Offset: 16, Slots: []int32{-8}}}}
 	module := func(c *backend.Code) (*Result, error) {
 		return Module(manyFuncs(1), Options{generator: func(*clif.Module, *instance.Layout) generate {
 			return func(*clif.Func) (*backend.Code, error) { return c, nil }
@@ -207,7 +208,7 @@ func TestMisplacedSites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := r.Meta; m.Traps[3].Offset != 16+15 || m.Calls[3].Offset != 16+16 || m.StackMaps[3].Offset != 16+16 {
+	if m := r.Meta; m.Traps[3].Offset != 16+15 || m.Calls[3].Offset != 16+16 || m.StackMaps.Len() != 4 || !slices.Equal(m.StackMaps.At(16+16, nil), []int32{-8}) {
 		t.Error(m.Traps, m.Calls, m.StackMaps)
 	}
 	for n, change := range []func(c *backend.Code){

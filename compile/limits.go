@@ -21,7 +21,7 @@ type Limits struct {
 	ModuleBytes   uint64 // size of the module; default 2^30
 	Functions     uint64 // of the module, imported ones included; default 1,000,000
 	FunctionBytes uint64 // size of each function body in the module; default 7,654,321
-	CodeBytes     uint64 // machine code of all functions together; default 2^29
+	CodeBytes     uint64 // machine code of all functions together, with the tables of its traps, calls and stack maps; default 2^29 for each of them
 	// Memory is what the compiler holds, in bytes, as Stats.Memory counts it; default is no limit.
 	Memory uint64
 }
@@ -62,12 +62,15 @@ func (l *Limits) checkModule(m *wasmfront.Module) error {
 // account is what the compilation of a module takes, so far. All workers add to it. What it counts depends on
 // the module only, and only grows, so that whether a limit is exceeded in the end does not depend on who was first.
 type account struct {
-	module  int64        // bytes of the module, and of what is made of its declarations
-	values  atomic.Int64 // see validate.MaxValues
-	code    atomic.Int64 // bytes of machine code
-	kept    atomic.Int64 // bytes of all that is kept of functions, code included
-	largest atomic.Int64 // bytes of the tables of the largest function
-	bodies  atomic.Int64 // bytes of what is kept to be inlined
+	module int64        // bytes of the module, and of what is made of its declarations
+	values atomic.Int64 // see validate.MaxValues
+	// complexity is what functions take that grows by a product: SSA form, pairs of values and places where they live. What each
+	// function may have for its size does not count.
+	complexity atomic.Int64
+	code       atomic.Int64 // bytes of machine code
+	kept       atomic.Int64 // bytes of all that is kept of functions, code included
+	largest    atomic.Int64 // bytes of the tables of the largest function
+	bodies     atomic.Int64 // bytes of what is kept to be inlined
 }
 
 // copies is how often what is kept of functions is in memory in the end: in buffers of the workers, in the object,
@@ -82,6 +85,20 @@ func (a *account) memory() uint64 {
 // What a declaration takes in the tables of the linker, the object and its file, in bytes: measured as a third of
 // what memory grows by for each.
 const perExport, perImport, perFunc, perElement, perSegment, perGlobal, perSig = 640, 360, 380, 64, 190, 170, 235
+
+// The functions of a module are bounded together, so that it makes no difference into how many of them something is divided that grows by a product. Beyond
+// what each may have for its size (translate.Translator.Beyond, regalloc.FreePairs) they may have as much as single ones may, and some
+// for each byte of the module. A unit takes 20 to 40 ns. No function of 31,000 real ones that has more than 2,000 bytes needs any.
+const freeComplexity, complexityPerByte = 1 << 22, 32
+
+// maxComplexity returns how much the functions of the module may have together.
+func (d *driver) maxComplexity() int64 {
+	n := int64(freeComplexity)
+	if d.wm != nil {
+		n += complexityPerByte * int64(len(d.wm.Bytes))
+	}
+	return n
+}
 
 // declared returns how many bytes the declarations of a module take: a module of few bytes may have many.
 func declared(m *clif.Module, end *stop.Flag) int64 {
@@ -100,13 +117,15 @@ func (a *account) function(bytes int64) {
 	}
 }
 
+// bytesPerSlot is the size of a slot in a stack map.
+const bytesPerSlot = 4
+
 // keep notes what is kept of a function.
 func (a *account) keep(c *backend.Code) {
 	n := int64(len(c.Bytes)) + sizeOf(c.Relocs) + sizeOf(c.Traps) + sizeOf(c.StackMaps) + sizeOf(c.Calls) + sizeOf(c.Inlined)
-	for i := range c.StackMaps {
-		n += sizeOf(c.StackMaps[i].Slots)
-	}
+	n += bytesPerSlot * int64(numSlots(c.StackMaps))
 	a.code.Add(int64(len(c.Bytes)))
+	a.complexity.Add(int64(c.Stats.Live + c.Stats.Refs))
 	a.kept.Add(n)
 }
 
@@ -123,6 +142,9 @@ func (d *driver) exceeded(end bool) error {
 	l, a := &d.opt.Limits, &d.account
 	if most := l.Memory; most != 0 && a.memory() > most {
 		return &LimitError{What: "bytes of memory to compile", Limit: most}
+	}
+	if most := d.maxComplexity(); a.complexity.Load() > most {
+		return &LimitError{What: "complexity of the functions together", Limit: uint64(most)}
 	}
 	most := limit(l.CodeBytes, abi.MaxSectionBytes)
 	if !end && l.Memory != 0 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -27,6 +28,10 @@ func TestLimits(t *testing.T) {
 	for i := range r.Meta.Funcs {
 		code += uint64(r.Meta.Funcs[i].Size)
 	}
+	tables := uint64(0)
+	for _, i := range []objfile.SectionIndex{secTraps, secStackMaps, secCalls} {
+		tables += uint64(len(r.Object.Sections[i].Data))
+	}
 	m, err := wasmfront.Decode(wasm, wasmfront.DefaultFeatures)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +47,7 @@ func TestLimits(t *testing.T) {
 		{"module", uint64(len(wasm)), func(l *Limits, n uint64) { l.ModuleBytes = n }},
 		{"functions", uint64(len(m.Funcs)), func(l *Limits, n uint64) { l.Functions = n }},
 		{"function", longestBody, func(l *Limits, n uint64) { l.FunctionBytes = n }},
-		{"code", code, func(l *Limits, n uint64) { l.CodeBytes = n }},
+		{"code", code + tables, func(l *Limits, n uint64) { l.CodeBytes = n }},
 		{"memory", uint64(r.Stats.Memory), func(l *Limits, n uint64) { l.Memory = n }},
 	} {
 		for _, n := range []uint64{0, math.MaxUint64, c.at} {

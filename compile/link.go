@@ -28,6 +28,7 @@ type linker struct {
 	textRelocs         []objfile.Reloc
 	dataRelocs         []objfile.Reloc
 	frames             []objfile.Frame
+	maps               meta.StackMapBuilder
 
 	symText, symRodata, symData objfile.SymbolIndex
 	adapters                    *adapterSection
@@ -56,6 +57,9 @@ func (d *driver) link() (*Result, error) {
 	l.o.Symbols = append(l.o.Symbols, l.adapters.symbols...)
 	l.addRecord()
 	l.finish()
+	if err := l.limitTables(); err != nil {
+		return nil, err
+	}
 	d.opt.Costs.Ended("link")
 	l.o.Stop = nil // the object outlives the compilation
 	r := &Result{Object: l.o, Meta: l.m, parallel: d.jobs() > 1, loose: d.opt.OptLevel == opt.O0}
@@ -124,6 +128,7 @@ func (l *linker) layText() error {
 	l.makeRoom()
 	var sites error
 	l.aside(func() { sites = l.eachFunc(l.addSites) }, func() { err = l.copyCode(s) })
+	l.m.StackMaps = l.maps.Maps
 	return cmp.Or(err, sites)
 }
 
@@ -176,7 +181,8 @@ func (l *linker) makeRoom() {
 		relocs += l.instanceRelocs(r)
 	}
 	m := l.m
-	m.Traps, m.Calls, m.StackMaps = slices.Grow(m.Traps, traps), slices.Grow(m.Calls, calls), slices.Grow(m.StackMaps, maps)
+	m.Traps, m.Calls = slices.Grow(m.Traps, traps), slices.Grow(m.Calls, calls)
+	l.maps.Grow(maps)
 	m.Inlined, l.textRelocs = slices.Grow(m.Inlined, inlined), slices.Grow(l.textRelocs, relocs)
 	l.frames = slices.Grow(l.frames, len(l.results))
 }
@@ -274,10 +280,26 @@ func (l *linker) addSites(i uint32, r *result) error {
 	if m.Calls, ok = appendSites(l, m.Calls, w.calls.at(r.calls), at, size+1, func(s *abi.CallSite) *uint32 { return move(&s.Offset, &s.Src) }); !ok {
 		return l.internal(i, "call sites")
 	}
-	if m.StackMaps, ok = appendSites(l, m.StackMaps, w.maps.at(r.maps), at, size+1, func(s *abi.StackMap) *uint32 { return &s.Offset }); !ok {
+	if !l.addStackMaps(w.maps.at(r.maps), at, size+1) {
 		return l.internal(i, "stack maps")
 	}
 	return nil
+}
+
+// addStackMaps is appendSites for stack maps.
+func (l *linker) addStackMaps(maps []abi.StackMap, at, end uint32) bool {
+	next := uint32(0)
+	l.maps.Function()
+	for i := range maps {
+		l.opt.stop.Poll()
+		o := maps[i].Offset
+		if o < next || o >= end {
+			return false
+		}
+		next = o + 1
+		l.maps.Add(at+o, maps[i].Slots)
+	}
+	return true
 }
 
 // appendSites appends the sites of a function whose code is at at. It reports whether their offsets ascend, and are below end.
@@ -338,6 +360,22 @@ func (l *linker) finish() {
 		digest(l.m.Digests[len(complete):], tables[:])
 	})
 	s[secMeta].Data = meta.EncodeMeta(l.m)
+}
+
+// limitTables checks the tables about code, which count as code: a call may take more bytes there than in the code.
+func (l *linker) limitTables() error {
+	n := uint64(l.account.code.Load())
+	for _, i := range [...]objfile.SectionIndex{secTraps, secStackMaps, secCalls} {
+		size := uint64(len(l.o.Sections[i].Data))
+		if size > abi.MaxSectionBytes {
+			return &LimitError{What: "bytes of " + l.o.Sections[i].Name, Want: size, Limit: abi.MaxSectionBytes}
+		}
+		n += size
+	}
+	if most := l.opt.Limits.CodeBytes; most != 0 && n > most {
+		return &LimitError{What: "bytes of code", Want: n, Limit: most}
+	}
+	return nil
 }
 
 func importOf(n *clif.ImportName) *meta.ImportName {

@@ -397,6 +397,7 @@ func (w *worker) translated(i uint32) bool {
 			w.d.over.Store(true) // validate.All will say where
 			return true
 		}
+		a.complexity.Add(int64(w.tr.Beyond()))
 		a.function(w.tr.Bytes())
 	}
 	return w.full()
@@ -459,18 +460,30 @@ func (w *worker) keep(i uint32, c *backend.Code) {
 	w.keepSlots(w.maps.at(r.maps))
 }
 
-// keepSlots copies the slots of stack maps into an array of their own.
+// keepSlots copies the slots of stack maps into an array of their own. Maps in a row that share slots still do.
 func (w *worker) keepSlots(maps []abi.StackMap) {
-	n := 0
+	all := make([]int32, 0, numSlots(maps))
+	var from, to []int32 // the last that were copied, and the copy
 	for i := range maps {
 		w.d.opt.stop.PollAt(i)
-		n += len(maps[i].Slots)
+		if slots := maps[i].Slots; !sameSlots(from, slots) {
+			start := len(all)
+			all = append(all, slots...)
+			from, to = slots, all[start:len(all):len(all)]
+		}
+		maps[i].Slots = to
 	}
-	all := make([]int32, 0, n)
+}
+
+// sameSlots reports whether two lists of slots are in the same memory.
+func sameSlots(a, b []int32) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
+// numSlots returns how many slots stack maps have, which those that maps in a row share count once.
+func numSlots(maps []abi.StackMap) (n int) {
 	for i := range maps {
-		w.d.opt.stop.PollAt(i)
-		start := len(all)
-		all = append(all, maps[i].Slots...)
-		maps[i].Slots = all[start:len(all):len(all)]
+		if i == 0 || !sameSlots(maps[i-1].Slots, maps[i].Slots) {
+			n += len(maps[i].Slots)
+		}
 	}
+	return n
 }

@@ -36,6 +36,9 @@ type InstanceOptions struct {
 
 // InstantiateWith is Instantiate with options. It has one more error, ErrGuardPages.
 func (s *Store) InstantiateWith(ctx context.Context, m *Module, imports Imports, o *InstanceOptions) (*Instance, error) {
+	if m == nil {
+		return nil, detail(ErrType, "no module to instantiate")
+	}
 	if err := m.loaded().Use(); err != nil {
 		return nil, err
 	}
@@ -115,22 +118,22 @@ func isGoFunc(v any) bool {
 func (s *Store) extern(want *ExternType, v any) (x inproc.Extern, got string, err error) {
 	switch v := v.(type) {
 	case *Func:
-		if v != nil {
+		if v != nil && v.Store() != nil {
 			if t := v.inproc().Type(); want.Kind == KindFunc && sameType(&want.Func, t.Params, t.Results) {
 				return v.inproc(), "", nil
 			}
 			return nil, fmt.Sprintf("%s %v", KindFunc, v.Type()), nil
 		}
 	case *Memory:
-		if v != nil && want.Kind == KindMemory {
+		if v != nil && v.inproc().Store() != nil && want.Kind == KindMemory {
 			return (*inproc.Memory)(v), "", nil
 		}
 	case *Table:
-		if v != nil && want.Kind == KindTable {
+		if v != nil && v.inproc().Store() != nil && want.Kind == KindTable {
 			return (*inproc.Table)(v), "", nil
 		}
 	case *Global:
-		if v != nil && want.Kind == KindGlobal {
+		if v != nil && v.inproc().Store() != nil && want.Kind == KindGlobal {
 			return (*inproc.Global)(v), "", nil
 		}
 	default:
@@ -152,8 +155,13 @@ func (s *Store) extern(want *ExternType, v any) (x inproc.Extern, got string, er
 
 func (i *Instance) inproc() *inproc.Instance { return (*inproc.Instance)(i) }
 
-// Store returns the store of the instance.
-func (i *Instance) Store() *Store { return (*Store)(i.inproc().Store()) }
+// Store returns the store of the instance; nil for a nil Instance, from which no export can be had (ErrClosed).
+func (i *Instance) Store() *Store {
+	if i == nil {
+		return nil
+	}
+	return (*Store)(i.inproc().Store())
+}
 
 // Name returns the name of the instance's module.
 func (i *Instance) Name() string { return i.inproc().Module().Meta().Name }

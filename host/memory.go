@@ -2,6 +2,8 @@ package host
 
 import (
 	"encoding/binary"
+	"runtime"
+	"unsafe"
 
 	"github.com/waot-project/waot/host/inproc"
 )
@@ -14,34 +16,52 @@ import (
 // not be touched, unless they are from Read and StoreOptions.KeepViews is set.
 //
 // Only Grow checks that no other goroutine is inside the store. Reading and writing from another goroutine than the one inside is
-// a data race.
+// a data race, but the methods may be called while the store is closed.
 type Memory inproc.Memory
 
 func (m *Memory) inproc() *inproc.Memory { return (*inproc.Memory)(m) }
 
-// view returns the memory as it is now; nil, and not just empty, if there is none any more.
-func (m *Memory) view() []byte {
-	if m == nil || m.inproc().Store().Closed() {
+// use returns where the memory is, nil if there is none any more: what must be kept alive until the last access.
+func (m *Memory) use() *inproc.Location {
+	if m == nil {
 		return nil
 	}
-	return m.inproc().Bytes()
+	return m.inproc().Use()
 }
 
 // Bytes returns the whole memory as it is now, not copied. It must not be touched when the store has been closed, whatever its options are.
-func (m *Memory) Bytes() []byte { return m.view() }
+func (m *Memory) Bytes() []byte {
+	l := m.use()
+	if l != nil {
+		l.Lend()
+	}
+	return l.All()
+}
 
 // Hold calls f with the whole memory, which stays where it is until f returns: meanwhile a memory that may move does not grow. It is for functions that are given
-// the memory's bytes and call parts of the program that may call the module. It must be called inside of the store.
+// the memory's bytes and call parts of the program that may call the module. It must be called inside of the store. A nil f does nothing.
 func (m *Memory) Hold(f func(bytes []byte)) {
+	if f == nil {
+		return
+	}
 	if m != nil && m.inproc().Movable() {
 		m.inproc().KeepStill()
 		defer m.inproc().LetMove()
 	}
-	f(m.view())
+	if m == nil {
+		f(nil)
+	} else {
+		f(m.inproc().Bytes())
+	}
 }
 
 // Size returns the current size in bytes.
-func (m *Memory) Size() uint64 { return uint64(len(m.view())) }
+func (m *Memory) Size() uint64 {
+	if m == nil {
+		return 0
+	}
+	return m.inproc().CurrentSize()
+}
 
 // Limits returns the limits that the memory was declared with, in pages of 64 KiB.
 func (m *Memory) Limits() Limits { return Limits(m.inproc().Limits()) }
@@ -70,120 +90,148 @@ const failed = ^uint64(0)
 // Read returns n bytes from offset on, not copied. With StoreOptions.KeepViews they stay valid as long as they are held. ok is false if they are not all inside the
 // memory; this holds for the methods below too.
 func (m *Memory) Read(offset, n uint32) (b []byte, ok bool) {
-	v := m.view()
-	end := uint64(offset) + uint64(n)
-	if v == nil || end > uint64(len(v)) {
+	l := m.use()
+	p := l.At(uint64(offset), uint64(n))
+	if p == nil {
 		return nil, false
 	}
 	if m.inproc().Store().KeepsViews() {
-		b = m.inproc().Kept(uint64(offset), uint64(n))
+		b = m.inproc().Kept(p, uint64(offset), uint64(n))
+		runtime.KeepAlive(l)
 		return b, b != nil
 	}
-	return v[offset:end:end], true
+	l.Lend()
+	return unsafe.Slice((*byte)(p), n), true
 }
 
 // Write copies b to offset.
 func (m *Memory) Write(offset uint32, b []byte) (ok bool) {
-	v := m.view()
-	if v == nil || uint64(offset)+uint64(len(b)) > uint64(len(v)) {
+	l := m.use()
+	p := l.At(uint64(offset), uint64(len(b)))
+	if p == nil {
 		return false
 	}
-	copy(v[offset:], b)
+	copy(unsafe.Slice((*byte)(p), len(b)), b)
+	runtime.KeepAlive(l)
 	return true
 }
 
 // ReadString returns n bytes from offset on as a string, a copy.
 func (m *Memory) ReadString(offset, n uint32) (s string, ok bool) {
-	v := m.view()
-	end := uint64(offset) + uint64(n)
-	if v == nil || end > uint64(len(v)) {
+	l := m.use()
+	p := l.At(uint64(offset), uint64(n))
+	if p == nil {
 		return "", false
 	}
-	return string(v[offset:end]), true
+	s = string(unsafe.Slice((*byte)(p), n))
+	runtime.KeepAlive(l)
+	return s, true
 }
 
 // WriteString copies s to offset.
 func (m *Memory) WriteString(offset uint32, s string) (ok bool) {
-	v := m.view()
-	if v == nil || uint64(offset)+uint64(len(s)) > uint64(len(v)) {
+	l := m.use()
+	p := l.At(uint64(offset), uint64(len(s)))
+	if p == nil {
 		return false
 	}
-	copy(v[offset:], s)
+	copy(unsafe.Slice((*byte)(p), len(s)), s)
+	runtime.KeepAlive(l)
 	return true
 }
 
 // ReadUint8 returns the byte at offset.
 func (m *Memory) ReadUint8(offset uint32) (x uint8, ok bool) {
-	v := m.view()
-	if uint64(offset) >= uint64(len(v)) {
+	l := m.use()
+	p := l.At(uint64(offset), 1)
+	if p == nil {
 		return 0, false
 	}
-	return v[offset], true
+	x = *(*byte)(p)
+	runtime.KeepAlive(l)
+	return x, true
 }
 
 // ReadUint16 returns the little-endian number of 2 bytes at offset.
 func (m *Memory) ReadUint16(offset uint32) (x uint16, ok bool) {
-	v := m.view()
-	if uint64(offset)+2 > uint64(len(v)) {
+	l := m.use()
+	p := l.At(uint64(offset), 2)
+	if p == nil {
 		return 0, false
 	}
-	return binary.LittleEndian.Uint16(v[offset:]), true
+	x = binary.LittleEndian.Uint16((*[2]byte)(p)[:])
+	runtime.KeepAlive(l)
+	return x, true
 }
 
 // ReadUint32 is like ReadUint16 for 4 bytes.
 func (m *Memory) ReadUint32(offset uint32) (x uint32, ok bool) {
-	v := m.view()
-	if uint64(offset)+4 > uint64(len(v)) {
+	l := m.use()
+	p := l.At(uint64(offset), 4)
+	if p == nil {
 		return 0, false
 	}
-	return binary.LittleEndian.Uint32(v[offset:]), true
+	x = binary.LittleEndian.Uint32((*[4]byte)(p)[:])
+	runtime.KeepAlive(l)
+	return x, true
 }
 
 // ReadUint64 is like ReadUint16 for 8 bytes.
 func (m *Memory) ReadUint64(offset uint32) (x uint64, ok bool) {
-	v := m.view()
-	if uint64(offset)+8 > uint64(len(v)) {
+	l := m.use()
+	p := l.At(uint64(offset), 8)
+	if p == nil {
 		return 0, false
 	}
-	return binary.LittleEndian.Uint64(v[offset:]), true
+	x = binary.LittleEndian.Uint64((*[8]byte)(p)[:])
+	runtime.KeepAlive(l)
+	return x, true
 }
 
 // WriteUint8 sets the byte at offset.
 func (m *Memory) WriteUint8(offset uint32, x uint8) (ok bool) {
-	v := m.view()
-	if uint64(offset) >= uint64(len(v)) {
+	l := m.use()
+	p := l.At(uint64(offset), 1)
+	if p == nil {
 		return false
 	}
-	v[offset] = x
+	*(*byte)(p) = x
+	runtime.KeepAlive(l)
 	return true
 }
 
 // WriteUint16 writes x at offset, in 2 bytes, little-endian.
 func (m *Memory) WriteUint16(offset uint32, x uint16) (ok bool) {
-	v := m.view()
-	if uint64(offset)+2 > uint64(len(v)) {
+	l := m.use()
+	p := l.At(uint64(offset), 2)
+	if p == nil {
 		return false
 	}
-	binary.LittleEndian.PutUint16(v[offset:], x)
+	binary.LittleEndian.PutUint16((*[2]byte)(p)[:], x)
+	runtime.KeepAlive(l)
 	return true
 }
 
 // WriteUint32 is like WriteUint16 for 4 bytes.
 func (m *Memory) WriteUint32(offset, x uint32) (ok bool) {
-	v := m.view()
-	if uint64(offset)+4 > uint64(len(v)) {
+	l := m.use()
+	p := l.At(uint64(offset), 4)
+	if p == nil {
 		return false
 	}
-	binary.LittleEndian.PutUint32(v[offset:], x)
+	binary.LittleEndian.PutUint32((*[4]byte)(p)[:], x)
+	runtime.KeepAlive(l)
 	return true
 }
 
 // WriteUint64 is like WriteUint16 for 8 bytes.
 func (m *Memory) WriteUint64(offset uint32, x uint64) (ok bool) {
-	v := m.view()
-	if uint64(offset)+8 > uint64(len(v)) {
+	l := m.use()
+	p := l.At(uint64(offset), 8)
+	if p == nil {
 		return false
 	}
-	binary.LittleEndian.PutUint64(v[offset:], x)
+	binary.LittleEndian.PutUint64((*[8]byte)(p)[:], x)
+	runtime.KeepAlive(l)
 	return true
 }

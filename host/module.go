@@ -11,7 +11,7 @@ import (
 )
 
 // Module is compiled code, ready to be instantiated any number of times in any store. It is immutable, and all methods
-// may be called from any goroutine at any time.
+// may be called from any goroutine at any time. Modules come from Load and waot.Compile; the zero Module cannot be instantiated (ErrClosed).
 type Module loaded.Module
 
 // LoadOptions say how to load an object. The zero value means the defaults, as does a nil pointer.

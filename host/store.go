@@ -73,7 +73,7 @@ func (a allocator) Allocate(capacity, max uint64) inproc.LinearMemory {
 }
 
 // Store holds instances and everything that they can reach. One goroutine at a time may be inside; the package comment
-// says what that means.
+// says what that means. The zero Store is a closed one.
 type Store inproc.Store
 
 // NewStore creates a store. It must be closed to release its memory. o may be nil. The errors are
@@ -106,11 +106,14 @@ func (s *Store) Close() error { return s.inproc().Close() }
 // a goroutine is inside, this one included, and with ErrClosed.
 func (s *Store) Enter() error { return s.inproc().Enter() }
 
-// Leave ends what Enter began, on the same goroutine.
-func (s *Store) Leave() { s.inproc().Leave() }
+// Leave ends what Enter began, on the same goroutine. It does nothing if Enter has failed.
+func (s *Store) Leave() { s.inproc().LeaveEntered() }
 
 // do runs f inside the store.
 func (s *Store) do(f func(*inproc.Store) error) error {
+	if s == nil {
+		return ErrClosed // of the zero value of what belongs to a store
+	}
 	p := s.inproc()
 	outer, err := p.Hold()
 	if err != nil {

@@ -20,8 +20,9 @@ const SkipRefused = "refused: "
 
 // The other reasons to skip a command, besides "feature NAME", for its tags.
 const (
-	SkipDepends = "needs skipped module" // it acts on an instance that was skipped
-	SkipThreads = "threads"              // thread and wait
+	SkipDepends    = "needs skipped module" // it acts on an instance that was skipped
+	SkipThreads    = "threads"              // thread and wait
+	SkipSuspension = "not supported: assert_suspension"
 )
 
 // Failure is a command that did not do what it should.
@@ -91,6 +92,7 @@ type named struct {
 
 // runner runs one script.
 type runner struct {
+	Options
 	script      *script.Script
 	engine      Engine
 	store       Store
@@ -106,14 +108,24 @@ type definition struct {
 	gone error
 }
 
+// Options say how a script is read.
+type Options struct {
+	// ImportNames lets modules import from an instance under the name that the script gives it, without the dollar, as scripts of wasmtime's expect. The official
+	// ones register what others import.
+	ImportNames bool
+}
+
 // Run runs a script on an engine. The error is one of the script or the store;
 // what commands do wrong is in the result.
-func Run(s *script.Script, e Engine) (*Result, error) {
+func Run(s *script.Script, e Engine) (*Result, error) { return Options{}.Run(s, e) }
+
+// Run is the function Run with options.
+func (o Options) Run(s *script.Script, e Engine) (*Result, error) {
 	store, err := e.NewStore()
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{script: s, engine: e, store: store, instances: map[string]named{}, definitions: map[string]definition{},
+	r := &runner{Options: o, script: s, engine: e, store: store, instances: map[string]named{}, definitions: map[string]definition{},
 		registered: map[string]named{}, host: map[string]Extern{}, result: &Result{Skipped: map[string]int{}}}
 	if err := r.makeHost(); err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -216,6 +228,9 @@ func (r *runner) lose(c *script.Command, why error) {
 func (r *runner) name(name string, inst Instance, gone error) {
 	n := named{inst, gone}
 	r.instances[name], r.instances[""] = n, n
+	if r.ImportNames && name != "" {
+		r.registered[strings.TrimPrefix(name, "$")] = n
+	}
 }
 
 func (r *runner) define(name string, m Module, gone error) {
@@ -242,6 +257,7 @@ var handlers = map[script.CommandType]func(*runner, *script.Command) error{
 	script.AssertTrap:            (*runner).assertTrap,
 	script.AssertExhaustion:      (*runner).assertTrap,
 	script.AssertException:       func(*runner, *script.Command) error { return &skip{"feature exceptions"} },
+	script.AssertSuspension:      func(*runner, *script.Command) error { return &skip{SkipSuspension} },
 	script.AssertInvalid:         (*runner).assertRejected,
 	script.AssertMalformed:       (*runner).assertRejected,
 	script.AssertUnlinkable:      (*runner).assertUnlinkable,

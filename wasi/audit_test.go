@@ -294,7 +294,7 @@ func TestEscapeRace(t *testing.T) {
 			for last := swaps.Load(); i%16 == 0 && swaps.Load() == last && !t.Failed(); {
 				runtime.Gosched()
 			}
-			switch i / 2 % 6 {
+			switch i / 2 % 7 {
 			case 0:
 				e := g.call("path_open", 3, 1, path, 0, rightsRW, 0, 0, result)
 				count(e)
@@ -343,6 +343,16 @@ func TestEscapeRace(t *testing.T) {
 					g.must("fd_close", fd)
 					g.must("path_unlink_file", 3, "linked")
 				}
+			case 6:
+				link := strings.TrimSuffix(path, "canary") + "link"
+				e := g.call("path_symlink", "target", 3, link)
+				count(e)
+				if e := g.call("path_readlink", 3, link, buffer, 100, result); e == 0 && string(g.mem[buffer:][:g.u32(result)]) != "target" {
+					t.Fatalf("the link leads to %q", g.mem[buffer:][:g.u32(result)])
+				}
+				g.call("path_unlink_file", 3, link)
+				g.call("path_rename", 3, link, 3, "link")
+				g.call("path_unlink_file", 3, "link")
 			}
 		}
 		stop.Store(true)

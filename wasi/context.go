@@ -75,7 +75,8 @@ type Preopen struct {
 
 const defaultMaxOpen = 4096
 
-// Context is the state of one instance: its descriptors, arguments and clocks.
+// Context is the state of one instance: its descriptors, arguments and clocks. New makes it; functions that are called with nil or the zero
+// Context return ErrnoInval.
 // It is not safe for use by several goroutines at once.
 type Context struct {
 	args, env [][]byte
@@ -139,9 +140,15 @@ func New(o *Options) (*Context, error) {
 	return c, nil
 }
 
+// made reports whether New has made the Context: a zero one has no source of random bytes, and its procFds is not its own.
+func (c *Context) made() bool { return c != nil && c.rand != nil }
+
 // Close closes all descriptors of the guest. Further calls find none. It may
 // be called more than once.
 func (c *Context) Close() error {
+	if !c.made() {
+		return nil
+	}
 	var first error
 	for _, d := range c.fds {
 		if d == nil {

@@ -122,6 +122,7 @@ type descriptor struct {
 	// non-blocking flag means something.
 	waits   bool
 	attempt attempt // how it is tried without waiting
+	slot    int     // of fd in what poll_oneoff asks the kernel about, if fd is there
 	// readOnly holds below a read-only preopen, whatever the rights say.
 	readOnly bool
 	// devices is whether device files may be opened below.

@@ -70,8 +70,12 @@ func (k *waker) open() syscall.Errno {
 	}
 	const flags = syscall.O_CLOEXEC | syscall.O_NONBLOCK // as EFD_CLOEXEC, EFD_NONBLOCK
 	fd, _, e := syscall.Syscall(syscall.SYS_EVENTFD2, 0, flags, 0)
+	if e != 0 {
+		return e
+	}
+	n, e := aboveStreams(int(fd))
 	if e == 0 {
-		k.fd, k.stop = int(fd), make(chan struct{})
+		k.fd, k.stop = n, make(chan struct{})
 	}
 	return e
 }

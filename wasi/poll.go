@@ -40,7 +40,8 @@ type event struct {
 type poller struct {
 	c      *Context
 	events []event // ready without waiting
-	// fds and fdSubs are parallel: what to ask the kernel, and for whom.
+	// fds is what to ask the kernel, which takes no more entries than the process may
+	// have files open: each file has one. fdSubs is for whom.
 	fds    []pollFd
 	fdSubs []fdSub
 	clocks []clockSub
@@ -100,7 +101,7 @@ func (c *Context) takePoller() *poller {
 func (c *Context) givePoller(w *poller) {
 	const keep = 64
 	clear(w.fdSubs)
-	if cap(w.events)+cap(w.fds)+cap(w.clocks) <= 3*keep {
+	if cap(w.events)+cap(w.fdSubs)+cap(w.clocks) <= 3*keep {
 		c.poller = w
 	}
 }
@@ -151,7 +152,11 @@ func (w *poller) subscribeFd(userdata uint64, typ uint8, fd uint32) {
 		w.events = append(w.events, event{userdata: userdata, errno: e, typ: typ})
 		return
 	}
-	w.fds = append(w.fds, pollFd{fd: int32(d.fd), events: events})
+	if d.slot >= len(w.fds) || w.fds[d.slot].fd != int32(d.fd) {
+		d.slot = len(w.fds)
+		w.fds = append(w.fds, pollFd{fd: int32(d.fd)})
+	}
+	w.fds[d.slot].events |= events
 	w.fdSubs = append(w.fdSubs, fdSub{userdata, d, typ})
 }
 
@@ -207,16 +212,21 @@ func (w *poller) wait() Errno {
 	return ErrnoSuccess
 }
 
-// collect adds an event for each descriptor that is ready.
+// collect adds an event for each subscription whose descriptor is ready.
 func (w *poller) collect() {
-	for i, f := range w.fds {
-		if f.revents == 0 {
+	for i := range w.fdSubs {
+		s := &w.fdSubs[i]
+		other := int16(pollIn) // what another subscription may have asked for
+		if s.typ == eventFdRead {
+			other = pollOut
+		}
+		got := w.fds[s.d.slot].revents &^ other
+		if got == 0 {
 			continue
 		}
-		s := &w.fdSubs[i]
-		ev := event{userdata: s.userdata, typ: s.typ, hangup: f.revents&pollHup != 0}
+		ev := event{userdata: s.userdata, typ: s.typ, hangup: got&pollHup != 0}
 		switch {
-		case f.revents&pollNval != 0:
+		case got&pollNval != 0:
 			ev.errno = ErrnoBadf
 		case s.typ == eventFdRead:
 			ev.nbytes = readable(s.d)

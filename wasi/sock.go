@@ -49,6 +49,13 @@ func sockAccept(c *Context, m memory, p []uint64) Errno {
 		if !nonblock && c.done == nil || ready(d.fd, pollIn) {
 			fd, _, err = syscall.Accept4(d.fd, syscall.SOCK_CLOEXEC)
 		}
+		if err == nil {
+			if n, e := aboveStreams(fd); e != 0 {
+				err = e
+			} else {
+				fd = n
+			}
+		}
 		switch {
 		case err == nil:
 			n := &descriptor{

@@ -69,8 +69,11 @@ func openat2(dir int, path string, flags int, mode uint32) (int, syscall.Errno) 
 	for {
 		fd, _, e := syscall.Syscall6(sysOpenat2, uintptr(dir), uintptr(unsafe.Pointer(p)),
 			uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
+		if e == 0 {
+			return aboveStreams(int(fd))
+		}
 		if e != syscall.EINTR {
-			return int(fd), e
+			return -1, e
 		}
 	}
 }
@@ -88,12 +91,24 @@ func openat(dir int, name string, flags int, mode uint32) (int, syscall.Errno) {
 	for {
 		fd, err := syscall.Openat(dir, name, flags|syscall.O_CLOEXEC, mode)
 		if err == nil {
-			return fd, 0
+			return aboveStreams(fd)
 		}
 		if err != syscall.EINTR {
 			return -1, rawErrno(err)
 		}
 	}
+}
+
+// aboveStreams is for a descriptor that has just been opened. In a program that has closed a
+// standard stream it has the stream's number, to which Go's runtime writes what it
+// says of a crash without asking what is there, and so it gets another one.
+func aboveStreams(fd int) (int, syscall.Errno) {
+	if fd > lastStandard {
+		return fd, 0
+	}
+	n, e := dupCloexec(fd)
+	syscall.Close(fd)
+	return n, e
 }
 
 func rawErrno(err error) syscall.Errno {
@@ -106,12 +121,16 @@ func rawErrno(err error) syscall.Errno {
 	return syscall.EIO
 }
 
+// dupCloexec duplicates a descriptor, to a number behind those of the standard streams.
 func dupCloexec(fd int) (int, syscall.Errno) {
-	n, _, e := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), fDupfdCloexec, 0)
-	if e != 0 {
-		return -1, e
+	n, _, e := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), fDupfdCloexec, lastStandard+1)
+	switch e {
+	case 0:
+		return int(n), 0
+	case syscall.EINVAL: // the limit for open files is not higher than that number
+		e = syscall.EMFILE
 	}
-	return int(n), 0
+	return -1, e
 }
 
 func fstat(fd int, st *syscall.Stat_t) syscall.Errno {

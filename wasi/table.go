@@ -96,9 +96,9 @@ func Functions() []Func {
 	out := make([]Func, len(rows))
 	for i := range rows {
 		t := &abi.WASIFunctions[i]
-		// Too few parameters are the caller's mistake, yet answered with an errno.
+		// Too few parameters, and no Context, are the caller's mistake, yet answered with an errno.
 		out[i] = Func{Name: t.Name, Params: t.Params, Results: t.Results, Call: func(c *Context, mem []byte, params []uint64) (uint32, error) {
-			if len(params) < len(t.Params) {
+			if !c.made() || len(params) < len(t.Params) {
 				return uint32(ErrnoInval), nil
 			}
 			return rows[i].call(c, mem, params)

@@ -48,7 +48,8 @@ var featureNames = [numFeatures]string{
 	"half-precision", "memory-control", "compact-import-section",
 }
 
-// DefaultFeatures is WebAssembly 2.0 with relaxed SIMD, extended constant expressions and multiple memories.
+// DefaultFeatures is WebAssembly 2.0 with relaxed SIMD, extended constant expressions and multiple memories. Constant expressions
+// may read any immutable global before them, also one that the module defines.
 const DefaultFeatures = FeatureSignExtension | FeatureSaturatingFloatToInt | FeatureMultiValue |
 	FeatureBulkMemory | FeatureReferenceTypes | FeatureExtendedConst | FeatureSIMD | FeatureRelaxedSIMD |
 	FeatureMultiMemory

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -81,7 +82,11 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 		if c.Command != nil && c.Command.Name != c.App.Name {
 			flags = c.Command.Flags
 		}
-		msg = "unknown flag --" + name + suggestion(name, "--", flagNames(flags))
+		hint := suggestion(name, "--", flagNames(flags))
+		if hint == "" && c.Command != nil && callsExports(c.Command) {
+			hint = ": arguments of the program stand behind --"
+		}
+		msg = "unknown flag --" + name + hint
 	}
 	if c.Command != nil && c.Command.Name != c.App.Name {
 		return usagef("%s (see waot %s --help)", msg, c.Command.Name)
@@ -120,7 +125,7 @@ func arrange(app *cli.App, args []string) []string {
 	if cmd == nil {
 		return args
 	}
-	valued := valuedFlags(cmd)
+	valued, calls := valuedFlags(cmd), callsExports(cmd)
 	flags, rest := []string{args[0]}, []string{}
 	for i := 1; i < len(args); i++ {
 		a := args[i]
@@ -129,7 +134,7 @@ func arrange(app *cli.App, args []string) []string {
 			return append(append(append(flags, "--"), rest...), args[i+1:]...)
 		case a == "--help" || a == "-h":
 			return []string{args[0], "--help"}
-		case len(a) < 2 || a[0] != '-':
+		case len(a) < 2 || a[0] != '-', calls && isNegative(a):
 			rest = append(rest, a)
 		case len(a) == 3 && a[:2] == "-O":
 			flags = append(flags, "-O="+a[2:])
@@ -145,6 +150,18 @@ func arrange(app *cli.App, args []string) []string {
 		}
 	}
 	return append(append(flags, "--"), rest...)
+}
+
+// callsExports reports whether a command passes arguments to a program, or to a function of it.
+func callsExports(cmd *cli.Command) bool {
+	return slices.ContainsFunc(cmd.Flags, func(f cli.Flag) bool { return f.Names()[0] == "invoke" })
+}
+
+// isNegative reports whether a word that begins with a dash is a number, as no flag is.
+func isNegative(word string) bool {
+	x := strings.ToLower(word[1:])
+	return x[0] >= '0' && x[0] <= '9' || len(x) > 1 && x[0] == '.' && x[1] >= '0' && x[1] <= '9' ||
+		x == "inf" || x == "infinity" || x == "nan" || strings.HasPrefix(x, "nan:") || strings.HasPrefix(x, "nan(")
 }
 
 // valuedFlags returns the names of flags that take the next argument.

@@ -18,7 +18,7 @@ func TestBrokenScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	scripts := map[string]string{
-		"a-unknown": `{"source_filename": "a.wast", "commands": [{"type": "assert_suspension", "line": 7}]}`,
+		"a-unknown": `{"source_filename": "a.wast", "commands": [{"type": "assert_riddle", "line": 7}]}`,
 		"b-field":   `{"source_filename": "b.wast", "commands": [{"type": "assert_trap", "line": 7, "shared": true}]}`,
 		"c-cut":     `{"source_filename": "c.wast", "commands": [`,
 		"d-more":    `{"source_filename": "d.wast", "commands": []} []`,
@@ -58,7 +58,7 @@ func TestBrokenScripts(t *testing.T) {
 				t.Errorf("%s is not named in:\n%s", name, stdout)
 			}
 		}
-		for _, words := range []string{"FAIL nowhere.json ", "FAIL broken.zip ", "ok   pass ", "FAIL type ", "argument 0 of type f32", "assert_suspension", `unknown field "shared"`, " 17 scripts: "} {
+		for _, words := range []string{"FAIL nowhere.json ", "FAIL broken.zip ", "ok   pass ", "FAIL type ", "argument 0 of type f32", "assert_riddle", `unknown field "shared"`, " 17 scripts: "} {
 			if !strings.Contains(stdout, words) {
 				t.Errorf("%q is not in:\n%s", words, stdout)
 			}

@@ -15,6 +15,7 @@ func grantFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "env", Usage: "of an executable: set a variable, `K=V`"},
 		&cli.BoolFlag{Name: "inherit-env", Aliases: []string{"env-inherit"}, Usage: "of an executable: give it the variables of whoever starts it"},
 		&cli.BoolFlag{Name: "grants", Usage: "of an executable: let its first arguments, --waot-dir and --waot-env, give it more"},
+		stackFlag("of an executable: end it when its calls need more than `N` bytes of stack"),
 		&cli.BoolFlag{Name: "strip", Usage: "of an executable: leave out the symbol table"},
 	}
 }
@@ -81,7 +82,14 @@ func readGrants(c *cli.Context) (*program.Options, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &program.Options{Stripped: c.Bool("strip"), Grants: program.Grants{Env: env, InheritEnv: c.Bool("inherit-env"), AtRunTime: c.Bool("grants")}}
+	stack, err := readStack(c)
+	if err != nil {
+		return nil, err
+	}
+	if stack > program.MaxStack {
+		return nil, usagef("--max-stack=%d: must be at most %d", stack, program.MaxStack)
+	}
+	o := &program.Options{Stripped: c.Bool("strip"), MaxStack: stack, Grants: program.Grants{Env: env, InheritEnv: c.Bool("inherit-env"), AtRunTime: c.Bool("grants")}}
 	for _, d := range dirs {
 		o.Grants.Dirs = append(o.Grants.Dirs, program.Dir{Host: d.Host, Guest: d.Guest, ReadOnly: d.ReadOnly})
 	}

@@ -110,6 +110,7 @@ type guestOptions struct {
 	answers  *answers  // if not nil, stand in for what is missing
 	standIns io.Writer // gets a line for each call of a function that has a stand-in, or nil
 	trace    io.Writer // gets a line for each call of the host, or nil
+	stack    uint64    // bytes of stack, or 0 for the default
 }
 
 // newGuest instantiates a module.
@@ -126,7 +127,7 @@ func (g *guest) setUp(ctx context.Context, mod *host.Module, cfg *wasirun.Option
 	if g.system, err = wasirun.NewSystem(cfg); err != nil {
 		return err
 	}
-	if g.store, err = host.NewStore(nil); err != nil {
+	if g.store, err = host.NewStore(&host.StoreOptions{MaxStack: o.stack}); err != nil {
 		return err
 	}
 	imports := g.system.Imports()

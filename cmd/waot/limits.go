@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/abi"
 )
 
 // maxModuleFlag is the name of the flag that bounds what is read, too.
@@ -18,6 +19,20 @@ func limitFlags() []cli.Flag {
 		&cli.Uint64Flag{Name: "max-code-bytes", Usage: "give up at `N` bytes of machine code", DefaultText: "512 MiB"},
 		&cli.Uint64Flag{Name: "max-memory", Usage: "give up when the compiler counts `N` bytes of its own tables", DefaultText: "no limit"},
 	}
+}
+
+// stackFlag bounds the stack of compiled code that runs.
+func stackFlag(usage string) cli.Flag {
+	return &cli.Uint64Flag{Name: "max-stack", Usage: usage, DefaultText: "8 MiB"}
+}
+
+// readStack reads stackFlag: 0 is the default.
+func readStack(c *cli.Context) (uint64, error) {
+	n := c.Uint64("max-stack")
+	if c.IsSet("max-stack") && n < abi.MinStack {
+		return 0, usagef("--max-stack=%d: must be at least %d", n, abi.MinStack)
+	}
+	return n, nil
 }
 
 // readLimits reads limitFlags.

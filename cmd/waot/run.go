@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -52,6 +54,7 @@ Examples:
 			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`, or K for that of waot"},
 			&cli.BoolFlag{Name: "env-inherit", Aliases: []string{"inherit-env"}, Usage: "give the program all variables of waot"},
 			timeoutFlag("end compiling and running after `TIME`, such as 1.5s or 2m"),
+			stackFlag("end the program when its calls need more than `N` bytes of stack"),
 			&cli.StringFlag{Name: "signed-by", Usage: "run the object or image only if the Ed25519 key in `KEYFILE` has signed it; the public key will do"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
 			&cli.BoolFlag{Name: "stub-missing", Usage: "run without imported functions that waot does not have; a call of one traps"},
@@ -81,6 +84,9 @@ func runAction(c *cli.Context) error {
 	if file == standardInput {
 		cfg.Stdin = bytes.NewReader(nil) // nothing is left of it
 	}
+	if _, err := readStack(c); err != nil {
+		return err
+	}
 	ctx, cancel := runContext(c)
 	defer cancel()
 	opt.ctx = ctx
@@ -100,6 +106,9 @@ func runAction(c *cli.Context) error {
 	if c.IsSet("invoke") {
 		return src.fail(invoke(ctx, c, mod, &cfg, c.String("invoke")))
 	}
+	// A program's end keeps its status if nobody reads what is said of it: Go ends a process that writes to a standard stream without a reader unless it
+	// is told of the signal. The program's own writes never raise it.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	cfg.Args = append(cfg.Args, c.Args().Tail()...)
 	status, err := runProgram(ctx, c, mod, &cfg)
 	if errors.Is(err, wasirun.ErrNoStart) {
@@ -142,7 +151,7 @@ func runProgram(ctx context.Context, c *cli.Context, mod *host.Module, cfg *wasi
 }
 
 func guestOptionsOf(c *cli.Context) guestOptions {
-	o := guestOptions{stub: c.Bool("stub-missing")}
+	o := guestOptions{stub: c.Bool("stub-missing"), stack: c.Uint64("max-stack")}
 	if c.Bool("trace-hostcalls") {
 		o.trace = c.App.ErrWriter
 	}
@@ -313,6 +322,10 @@ func moduleOf(c *cli.Context, file string, opt *options) (mod *host.Module, src 
 			return mod, &source{file: file}, nil
 		}
 	}
+	var settled *cache.Settled
+	if kept != nil {
+		settled = cache.Settle(file)
+	}
 	if src, err = programFile(c, file, opt); err != nil {
 		return nil, nil, err
 	}
@@ -326,7 +339,7 @@ func moduleOf(c *cli.Context, file string, opt *options) (mod *host.Module, src 
 		})
 		return mod, src, src.fail(err)
 	}
-	if src.state = state; state == nil {
+	if src.state = settled; state == nil {
 		if kept, err = cacheOf(c); err != nil {
 			return nil, nil, err
 		}

@@ -157,6 +157,9 @@ func ownCommand(c *cli.Context, object string) []string {
 	if c.IsSet("timeout") {
 		words = append(words, "--timeout", c.Duration("timeout").String())
 	}
+	if c.IsSet("max-stack") {
+		words = append(words, "--max-stack", fmt.Sprint(c.Uint64("max-stack")))
+	}
 	if c.Bool("json") {
 		words = append(words, "--json")
 	}

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/cache"
 	"github.com/waot-project/waot/internal/input"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront/wat"
@@ -19,10 +19,10 @@ import (
 type source struct {
 	ctx   context.Context // ends what is still done with it
 	file  string
-	b     []byte      // a module in the binary format, an object or an image
-	text  *wat.Module // of a module in the text format, or nil
-	state os.FileInfo // of the file before it was read, or nil
-	made  bool        // b is the object that another process has made of the file
+	b     []byte         // a module in the binary format, an object or an image
+	text  *wat.Module    // of a module in the text format, or nil
+	state *cache.Settled // of the file before it was read, or nil
+	made  bool           // b is the object that another process has made of the file
 }
 
 // standardInput is the name of standard input in place of a file.

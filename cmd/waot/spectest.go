@@ -55,10 +55,12 @@ Examples:
   waot spectest core.zip --engine=interp
   waot spectest suite/ --json -O0
   waot spectest core.zip --text
+  waot spectest misc.wast --import-names
   waot spectest core.zip --target=aarch64-linux`,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "engine", Value: "native", Usage: "native code, or the interpreter of the intermediate form: native, interp"},
 			&cli.BoolFlag{Name: "serve", Hidden: true, Usage: "execute what another waot compiles, which talks on standard input and output"},
+			&cli.BoolFlag{Name: "import-names", Usage: "let modules import from (module $x) as x, without (register \"x\"), as scripts of wasmtime's do"},
 			&cli.BoolFlag{Name: "text", Usage: "read the scripts of folders and zip files from their .wast files"},
 			jsonFlag(),
 		}, runnerFlags(), compileFlags()),
@@ -144,7 +146,7 @@ func spectestAction(c *cli.Context) (err error) {
 	}
 	for _, path := range c.Args().Slice() {
 		scripts(path, open, func(name string, s *script.Script, err error) {
-			r := runScript(engine, name, s, err)
+			r := runScript(engine, spectest.Options{ImportNames: c.Bool("import-names")}, name, s, err)
 			total.Add(r)
 			each = append(each, specJSON(name, r))
 			if !c.Bool("json") {
@@ -203,10 +205,10 @@ func printScript(c *cli.Context, name string, r *spectest.Result) {
 }
 
 // runScript runs a script. One that could not be read, which err says, or run, is a failure.
-func runScript(e spectest.Engine, name string, s *script.Script, err error) *spectest.Result {
+func runScript(e spectest.Engine, o spectest.Options, name string, s *script.Script, err error) *spectest.Result {
 	if err == nil {
 		var r *spectest.Result
-		if r, err = spectest.Run(s, e); err == nil {
+		if r, err = o.Run(s, e); err == nil {
 			return r
 		}
 	}

@@ -59,8 +59,9 @@ func parseValues(types []meta.ValType, texts []string) (words []uint64, err erro
 
 // parseValue reads an argument of the given type, not v128, as raw bits. Integers are
 // decimal or, with 0x, hexadecimal, signed or unsigned; floats too, and a NaN may have a payload
-// (nan:0x1); references only null.
-func parseValue(t meta.ValType, s string) (uint64, error) {
+// (nan:0x1) or all its bits (nan(0x7fc00000)), and is canonical without; references only null. The type may be in front, as in what formatValue writes.
+func parseValue(t meta.ValType, written string) (uint64, error) {
+	s := strings.TrimPrefix(written, typeNames[t]+":")
 	switch t {
 	case meta.I32:
 		if x, err := parseInteger(s, 32); err == nil {
@@ -83,7 +84,7 @@ func parseValue(t meta.ValType, s string) (uint64, error) {
 			return 0, nil
 		}
 	}
-	return 0, usagef("%q is no %s", s, typeNames[t])
+	return 0, usagef("%q is no %s", written, typeNames[t])
 }
 
 // parseInteger reads an integer of the given number of bits.
@@ -96,26 +97,46 @@ func parseInteger(s string, bits int) (uint64, error) {
 
 // parseFloat reads a float of the given number of bits, and returns these.
 func parseFloat(s string, bits int) (uint64, error) {
-	mantissa := map[int]int{32: 23, 64: 52}[bits]
-	number := strings.TrimLeft(s, "+-")
-	if payload, ok := strings.CutPrefix(number, "nan:"); ok && len(s)-len(number) <= 1 {
-		x := uint64(1) << (mantissa - 1) // nan:canonical and nan:arithmetic
-		if payload != "canonical" && payload != "arithmetic" {
-			var err error
-			if x, err = strconv.ParseUint(payload, 0, mantissa); err != nil || x == 0 {
-				return 0, strconv.ErrSyntax
-			}
-		}
-		if x |= 1<<(bits-1) - 1<<mantissa; s[0] == '-' {
-			x |= 1 << (bits - 1)
-		}
-		return x, nil
+	number := strings.TrimPrefix(strings.TrimPrefix(s, "+"), "-")
+	if len(number) >= 3 && strings.EqualFold(number[:3], "nan") && len(s)-len(number) <= 1 {
+		return parseNaN(s[:len(s)-len(number)] == "-", number[3:], bits)
 	}
 	x, err := strconv.ParseFloat(s, bits)
 	if bits == 32 {
 		return uint64(math.Float32bits(float32(x))), err
 	}
 	return math.Float64bits(x), err
+}
+
+// parseNaN returns the bits of a NaN by what follows the word: nothing, ":canonical" or ":arithmetic" for the canonical one, ":" and a payload that is not 0, or
+// all bits in parentheses, which include the sign.
+func parseNaN(negative bool, text string, bits int) (uint64, error) {
+	mantissa := map[int]int{32: 23, 64: 52}[bits]
+	infinity := uint64(1)<<(bits-1) - 1<<mantissa
+	sign := uint64(1) << (bits - 1)
+	if inner, ok := strings.CutPrefix(text, "("); ok {
+		inner, closed := strings.CutSuffix(inner, ")")
+		x, err := strconv.ParseUint(inner, 0, bits)
+		if err != nil || !closed || negative || x&^sign <= infinity {
+			return 0, strconv.ErrSyntax
+		}
+		return x, nil
+	}
+	x := uint64(1) << (mantissa - 1)
+	switch payload, ok := strings.CutPrefix(text, ":"); {
+	case text == "" || payload == "canonical" || payload == "arithmetic":
+	case !ok:
+		return 0, strconv.ErrSyntax
+	default:
+		var err error
+		if x, err = strconv.ParseUint(payload, 0, mantissa); err != nil || x == 0 {
+			return 0, strconv.ErrSyntax
+		}
+	}
+	if negative {
+		infinity |= sign
+	}
+	return infinity | x, nil
 }
 
 // shapes are the shapes of vectors by name, with the size of a lane in bits.

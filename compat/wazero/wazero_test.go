@@ -754,3 +754,75 @@ func BenchmarkCall(b *testing.B) {
 		}
 	})
 }
+
+// waiter is a listener that runs a function when a call begins and when it ends.
+type waiter struct{ run func() }
+
+func (w waiter) Before(_ context.Context, _ api.Module, _ api.FunctionDefinition, _ []uint64, stack experimental.StackIterator) {
+	w.run()
+	for stack.Next() {
+		stack.Function().Definition()
+	}
+	w.run()
+}
+func (w waiter) After(context.Context, api.Module, api.FunctionDefinition, []uint64) { w.run() }
+func (w waiter) Abort(context.Context, api.Module, api.FunctionDefinition, error)    { w.run() }
+
+// TestListenersWait: a listener may wait for a goroutine that calls the instance, and reads what it exports.
+func TestListenersWait(t *testing.T) {
+	waits := 0
+	var m api.Module
+	ctx := experimental.WithFunctionListenerFactory(bg, experimental.FunctionListenerFactoryFunc(func(d api.FunctionDefinition) experimental.FunctionListener {
+		if d.DebugName() == ".quiet" {
+			return nil
+		}
+		return waiter{func() {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				if got := call(t, m, "quiet"); got[0] != 7 || m.ExportedGlobal("g").Get() != 5 {
+					t.Errorf("quiet: %d", got)
+				}
+			}()
+			<-done
+			waits++
+		}}
+	}))
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	if _, err := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithFunc(func() {}).Export("f").NewFunctionBuilder().WithFunc(func() { panic("no") }).Export("no").Instantiate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	c, err := r.CompileModule(ctx, wasm(t, `(module (import "host" "f" (func $f)) (import "host" "no" (func $no)) (global (export "g") i32 (i32.const 5))
+		(func $quiet (export "quiet") (result i32) (i32.const 7))
+		(func $ok (export "ok") (call $f)) (func $no_ (export "no") (call $no)))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err = r.InstantiateModule(ctx, c, wazero.NewModuleConfig()); err != nil {
+		t.Fatal(err)
+	}
+	call(t, m, "ok")
+	if _, err := m.ExportedFunction("no").Call(bg); err == nil {
+		t.Error("no error")
+	}
+	if waits != 12 {
+		t.Errorf("%d waits", waits)
+	}
+}
+
+// TestListenersNames: a module may export what has the name that the instrumentation would use.
+func TestListenersNames(t *testing.T) {
+	var events []string
+	ctx := experimental.WithFunctionListenerFactory(bg, experimental.FunctionListenerFactoryFunc(func(api.FunctionDefinition) experimental.FunctionListener {
+		return recorder{&events}
+	}))
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	m, err := r.Instantiate(ctx, wasm(t, `(module (func $s (export "\00waot.start")) (func $l (export "\00waot.listeners")) (func $m (export "\00waot.listeners+")) (start $s))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call(t, m, "\x00waot.listeners+")
+	if len(events) != 4 || len(m.ExportedFunctionDefinitions()) != 3 {
+		t.Errorf("%q", events)
+	}
+}

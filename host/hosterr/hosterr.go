@@ -55,7 +55,7 @@ type ObjectError struct {
 }
 
 // Error implements error.
-func (e *ObjectError) Error() string { return "waot: cannot load object: " + e.Err.Error() }
+func (e *ObjectError) Error() string { return fmt.Sprintf("waot: cannot load object: %v", e.Err) }
 
 // Unwrap returns the reason.
 func (e *ObjectError) Unwrap() error { return e.Err }
@@ -129,7 +129,7 @@ type SystemError struct {
 }
 
 // Error implements error.
-func (e *SystemError) Error() string { return "waot: " + e.Op + ": " + e.Err.Error() }
+func (e *SystemError) Error() string { return fmt.Sprintf("waot: %s: %v", e.Op, e.Err) }
 
 // Unwrap returns Err.
 func (e *SystemError) Unwrap() error { return e.Err }
@@ -146,7 +146,7 @@ type CancelError struct {
 }
 
 // Error implements error.
-func (e *CancelError) Error() string { return "waot: cancelled: " + e.Cause.Error() }
+func (e *CancelError) Error() string { return fmt.Sprintf("waot: cancelled: %v", e.Cause) }
 
 // Is reports whether target is ErrCancelled.
 func (e *CancelError) Is(target error) bool { return target == ErrCancelled }

@@ -235,6 +235,7 @@ func (b *builder) image(init string) *Image {
 // parts finishes with init function name.
 func (b *builder) parts(init string) *parts {
 	b.def(init, fn(nil, nil))
+	var maps meta.StackMapBuilder
 	for _, name := range b.names {
 		f, start := testCode[name], b.starts[name]
 		for _, x := range f.fixups {
@@ -263,11 +264,12 @@ func (b *builder) parts(init string) *parts {
 			c.Offset += start
 			b.m.Calls = append(b.m.Calls, c)
 		}
+		maps.Function()
 		for _, s := range f.maps {
-			s.Offset += start
-			b.m.StackMaps = append(b.m.StackMaps, s)
+			maps.Add(start+s.Offset, s.Slots)
 		}
 	}
+	b.m.StackMaps = maps.Maps
 	b.img.Meta = &b.m
 	return &b.img
 }

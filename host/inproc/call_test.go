@@ -328,7 +328,7 @@ func TestSafepointWalk(t *testing.T) {
 	if r, err := call(t, i, "keep", a, b); err != nil || s.Extern(r[0]) != "a" {
 		t.Fatal(r, err)
 	}
-	want := []seen{{"keep", []any{"b", nil}}, {"keep", []any{"a", "b"}}}
+	want := []seen{{"keep", []any{nil, "b"}}, {"keep", []any{"b", "a"}}} // by displacement, rising
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

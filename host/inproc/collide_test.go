@@ -12,7 +12,7 @@ import (
 // here: each of both keeps out all the rest.
 func TestCollide(t *testing.T) {
 	const each = 200_000
-	var s Store
+	s := Store{ownership: newOwnership()}
 	var busy, closed, inside int // changed by those inside only
 	ways := [...]struct {
 		in  func() error

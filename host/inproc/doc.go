@@ -74,6 +74,11 @@
 // A snapshot is a copy of an activation's part of the native stack. Going back ends the activations further in, and puts the copy
 // in place before the host function's results (snapshot.go).
 //
+// # Accesses from outside
+//
+// Everything but memories is used from inside a store, which is not closed meanwhile. The bytes of memories may be looked at from outside: Location says how
+// they stay mapped until the last access, graves what becomes of addresses of which slices may exist.
+//
 // # What is process-wide
 //
 // The code arena, the native stacks and the signal handlers exist once per process, and

@@ -12,6 +12,7 @@ import (
 	"github.com/waot-project/waot/internal/image"
 	"github.com/waot-project/waot/internal/link"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/proof/metaedit"
 	"github.com/waot-project/waot/internal/reloc"
 )
 
@@ -466,7 +467,7 @@ func TestMalformedImages(t *testing.T) {
 			b.Relocs = append(b.Relocs, ref{Section: Data, Offset: 20, Kind: reloc.Abs64})
 		},
 		func(b *parts) {
-			b.Meta.StackMaps = []abi.StackMap{{Offset: b.Meta.Calls[0].Offset, Slots: []int32{-8}}} // the frame has no room
+			b.Meta.StackMaps = metaedit.Coded([]abi.StackMap{{Offset: b.Meta.Calls[0].Offset, Slots: []int32{-8}}}) // the frame has no room
 		},
 		func(b *parts) { b.Relocs[0].IsImport = true },
 		func(b *parts) {

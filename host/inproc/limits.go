@@ -21,7 +21,7 @@ func (c *Config) complete() error {
 	orDefault(&c.MaxMemoryPages, abi.MaxMemoryPages)
 	orDefault(&c.MaxTotalMemoryPages, defaultTotalPages)
 	orDefault(&c.MaxTableElements, abi.DefaultTableElements)
-	orDefault(&c.MaxStack, defaultStack)
+	orDefault(&c.MaxStack, abi.DefaultStack)
 	orDefault(&c.MaxHostStack, defaultHostStack)
 	orDefault(&c.MaxHostDepth, defaultHostDepth)
 	orDefault(&c.MaxTables, defaultCount)
@@ -31,7 +31,7 @@ func (c *Config) complete() error {
 	c.MaxTableElements = min(c.MaxTableElements, abi.MaxTableElements)
 	// One table of the largest size must fit.
 	orDefault(&c.MaxTableMemory, max(defaultTableMemory, 8*c.MaxTableElements))
-	c.MaxStack = max(c.MaxStack, minStack)
+	c.MaxStack = max(c.MaxStack, abi.MinStack)
 	if err := atMost("stack bytes", c.MaxStack, maxStack); err != nil {
 		return err
 	}

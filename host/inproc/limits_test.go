@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -32,7 +33,7 @@ func TestDefaults(t *testing.T) {
 		t.Error(err, cmp.Diff(want, c))
 	}
 	c = Config{MaxTableElements: math.MaxUint64, MaxMemoryPages: math.MaxUint64, MaxStack: 1}
-	if err := c.complete(); err != nil || c.MaxTableMemory != 8*(1<<32-1) || c.MaxMemoryPages != 65536 || c.MaxStack != minStack {
+	if err := c.complete(); err != nil || c.MaxTableMemory != 8*(1<<32-1) || c.MaxMemoryPages != 65536 || c.MaxStack != abi.MinStack {
 		t.Error(err, c)
 	}
 	refused(t, (&Config{MaxStack: maxStack + 1}).complete(), "stack bytes")

@@ -1,6 +1,8 @@
 package inproc
 
 import (
+	"sync/atomic"
+
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
@@ -37,17 +39,18 @@ type Memory struct {
 	// base is the address of the bytes, desc that of the descriptor, whose words are in front of it. They differ only if the memory is movable.
 	base, desc uintptr
 	limits     Limits // as declared
-	// Of a movable memory: its bytes, and where they come from; foreign says that this is an allocator of the program.
+	// Of a movable memory: where its bytes come from, an allocator of the program or a mapping of its own.
 	// still counts those who keep it where it is.
-	linear  LinearMemory
-	bytes   []byte
-	foreign bool
+	foreign LinearMemory
+	own     *mapping
 	still   int
-	// open bytes have been accessible from the start.
-	open uintptr
+	// open bytes have been accessible from the start; end is that of the reservation.
+	open, end uintptr
+	// at is where the bytes are for those who are not inside the store; nil once it has been freed.
+	at atomic.Pointer[Location]
 	// advised says that the system has been advised about a part of the reservation, filed that a file is mapped in the memory, beside those of views.
 	advised, filed bool
-	views          views
+	views          *views
 }
 
 // NewMemory makes a memory, which is movable if the store has an allocator. The error is a *LimitError or *SystemError.
@@ -76,9 +79,9 @@ func (s *Store) newMemory(l Limits, movable bool, a MemoryAllocator) (*Memory, e
 	var m *Memory
 	var err error
 	if movable {
-		m, err = s.newMovable(l, a)
+		m, err = s.newMovable(l, limit, a)
 	} else {
-		m, err = s.newReserved(l)
+		m, err = s.newReserved(l, limit)
 	}
 	if err != nil {
 		return nil, err
@@ -95,39 +98,39 @@ func (s *Store) newMemory(l Limits, movable bool, a MemoryAllocator) (*Memory, e
 }
 
 // newReserved makes a memory that never moves, in a reservation that every index falls into.
-func (s *Store) newReserved(l Limits) (*Memory, error) {
+func (s *Store) newReserved(l Limits, limit uint64) (*Memory, error) {
+	v, err := s.newViews(limit)
+	if err != nil {
+		return nil, err
+	}
 	open := uintptr(l.Min) * wasmPage
-	if s.config.KeepViews {
+	if v.file >= 0 {
 		open = 0 // the bytes will be those of a file
 	}
 	x, err := process.takeMemory(pageSize + open)
 	if err != nil {
+		v.end()
 		return nil, err
 	}
 	base := x.low + memoryHeader
-	m := &Memory{store: s, base: base, desc: base, limits: l, open: open, views: views{file: -1, shift: minViewShift}}
-	err = process.withoutSpares(func() error { return x.openTo(pageSize + open) })
-	if err == nil && s.config.KeepViews {
-		m.views.file, err = memfd(0)
-	}
-	if err != nil {
-		munmap(x.low, bytes64(memorySize))
+	m := &Memory{store: s, base: base, desc: base, limits: l, open: open, end: x.end, views: v}
+	if err = process.withoutSpares(func() error { return x.openTo(pageSize + open) }); err != nil {
+		x.unmap()
 		process.giveMappings(memoryMappings)
+		v.end()
 		return nil, err
 	}
 	store64(m.desc-baseBelow, uint64(base))
+	m.at.Store(newLocation(base, 0))
 	return m, nil
 }
 
-// free releases the memory, which nothing may use any more.
+// free releases the memory, which nobody comes to any more. Who is in the middle of an access finds zeros from now on.
 func (m *Memory) free() {
+	l := m.at.Swap(nil)
+	unused := l.end()
 	if m.Movable() {
-		m.freeMovable()
-		return
-	}
-	anonymous := m.views.file < 0 && !m.filed && !m.advised
-	if kept := m.views.end(); kept.size != 0 {
-		m.freeAround(kept)
+		m.freeMovable(l, unused)
 		return
 	}
 	used := max(m.open, min(uintptr(m.Size()), bytes64(abi.MemoryReservation)))
@@ -135,22 +138,21 @@ func (m *Memory) free() {
 		used = bytes64(abi.MemoryReservation) // whoever gets the reservation next does so without the advice
 		process.giveMappings(hugeMappings)
 	}
-	process.giveMemory(m.base-memoryHeader, pageSize+used, anonymous)
+	x := spareMemory{low: m.base - memoryHeader, end: m.end, open: pageSize + used}
+	anonymous := m.views.file < 0 && !m.filed && !m.advised
+	kept := m.views.end()
+	kept.low += m.base
 	m.base = 0
-}
-
-// freeAround releases all of the memory but some pages, which stay mapped as long as the process lives.
-func (m *Memory) freeAround(p extent) {
-	low, first := m.base-memoryHeader, m.base+p.low
-	end := first + p.size
-	munmap(low, first-low)
-	munmap(end, low+bytes64(memorySize)-end)
-	mappings := uint64(memoryMappings - 1)
-	if m.advised {
-		mappings += hugeMappings
+	switch {
+	case kept.size != 0 && unused:
+		process.unmapAround(x, kept)
+	case kept.size != 0:
+		process.retire(l, func() { process.unmapAround(x, kept) })
+	case unused:
+		process.giveMemory(x, anonymous)
+	default:
+		process.buryMemory(x, l)
 	}
-	process.giveMappings(mappings)
-	m.base = 0
 }
 
 // Size returns the current size in bytes.
@@ -159,9 +161,14 @@ func (m *Memory) Size() uint64 { return load64(m.desc - sizeBelow) }
 // Limits are the declared ones.
 func (m *Memory) Limits() Limits { return m.limits }
 
-// Bytes returns a view of the whole memory as it is now. It does not follow growth,
+// Bytes returns a view of the whole memory as it is now, nil if it has been freed. It does not follow growth,
 // and must not be used after the store is closed. Kept has one that may.
-func (m *Memory) Bytes() []byte { return bytesAt(m.base, uintptr(m.Size())) }
+func (m *Memory) Bytes() []byte {
+	if m.at.Load() == nil {
+		return nil
+	}
+	return bytesAt(m.base, uintptr(m.Size()))
+}
 
 // Grow adds pages of 64 KiB and gives the old size in pages, or all ones if the
 // limit or the system does not allow it. Views of before stay valid, unless the memory is movable.
@@ -191,6 +198,7 @@ func (m *Memory) Grow(pages uint64) uint64 {
 	}
 	s.used.memoryPages += pages
 	store64(m.desc-sizeBelow, uint64(size+by))
+	m.at.Load().size.Store(uint64(size + by))
 	return old
 }
 

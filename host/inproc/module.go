@@ -221,14 +221,7 @@ func (m *Module) callAt(offset uint32) uint32 {
 	return sites[i].Src
 }
 
-// stackMapAt returns the stack slots with references at the call that returns to offset.
-func (m *Module) stackMapAt(offset uint32) []int32 {
-	sites := m.sites().StackMaps
-	i, found := slices.BinarySearchFunc(sites, offset, func(s abi.StackMap, o uint32) int {
-		return int(s.Offset) - int(o)
-	})
-	if !found {
-		return nil
-	}
-	return sites[i].Slots
+// stackMap returns the stack slots with references in f, in the memory of buf if it has room for them.
+func (f *nativeFrame) stackMap(buf []int32) []int32 {
+	return f.inst.module.sites().StackMaps.At(uint32(f.pc-f.inst.base), buf)
 }

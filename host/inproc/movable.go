@@ -30,53 +30,55 @@ const (
 )
 
 // newMovable makes the memory, without bytes yet; a may be nil.
-func (s *Store) newMovable(l Limits, a MemoryAllocator) (*Memory, error) {
+func (s *Store) newMovable(l Limits, limit uint64, a MemoryAllocator) (*Memory, error) {
 	at, err := s.alloc(descriptorSize)
 	if err != nil {
 		return nil, err
 	}
-	m := &Memory{store: s, desc: at + descriptorSize, limits: l, views: views{file: -1, shift: minViewShift}}
+	m := &Memory{store: s, desc: at + descriptorSize, limits: l, views: &views{file: -1, shift: minViewShift}}
 	if a != nil {
 		most := uint64(abi.MaxMemoryPages)
 		if l.HasMax {
 			most = l.Max
 		}
-		m.linear = a.Allocate(l.Min*abi.PageSize, min(most, s.config.MaxMemoryPages)*abi.PageSize)
-		if m.linear == nil {
+		m.foreign = a.Allocate(l.Min*abi.PageSize, min(most, s.config.MaxMemoryPages)*abi.PageSize)
+		if m.foreign == nil {
 			return nil, &SystemError{Op: "allocating a memory", Err: ErrNoSpace}
 		}
-		m.foreign = true
 	} else {
 		if err := process.takeMappings(otherMappings); err != nil {
 			return nil, err
 		}
-		p := &mapping{views: &m.views}
-		m.linear = p
-		if s.config.KeepViews {
-			if m.views.file, err = memfd(0); err != nil {
-				process.giveMappings(otherMappings)
-				return nil, err
-			}
+		if m.views, err = s.newViews(limit); err != nil {
+			process.giveMappings(otherMappings)
+			return nil, err
 		}
+		m.own = &mapping{views: m.views}
 	}
 	m.hold(nil)
 	if l.Min == 0 && !m.move(0) {
+		m.free()
 		return nil, &SystemError{Op: "allocating a memory", Err: ErrNoSpace}
 	}
 	return m, nil
 }
 
 // Movable reports whether the memory may move when it grows.
-func (m *Memory) Movable() bool { return m.linear != nil }
+func (m *Memory) Movable() bool { return m.own != nil || m.foreign != nil }
 
-// hold makes b the bytes of the memory.
+// hold makes b the bytes of the memory, at a new location.
 func (m *Memory) hold(b []byte) {
-	m.bytes, m.base = b, m.desc
+	m.base = m.desc
 	if len(b) > 0 {
 		m.base = uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	}
 	store64(m.desc-baseBelow, uint64(m.base))
 	store64(m.desc-sizeBelow, uint64(len(b)))
+	l := newLocation(m.base, uint64(len(b)))
+	if m.foreign != nil {
+		l.bytes = b
+	}
+	m.at.Store(l)
 }
 
 // KeepStill keeps a movable memory from moving, and so from growing, until as many calls of LetMove.
@@ -90,74 +92,116 @@ func (m *Memory) move(size uintptr) bool {
 	if m.still > 0 {
 		return false
 	}
-	b := m.linear.Reallocate(uint64(size))
-	if uintptr(len(b)) < size {
+	if m.foreign != nil {
+		b := m.foreign.Reallocate(uint64(size))
+		if uintptr(len(b)) < size {
+			return false
+		}
+		m.hold(b[:size:size]) // what becomes of the bytes of before, the allocator says
+		return true
+	}
+	l := m.at.Load()
+	if size <= m.own.at.size {
+		// The location stays: who is there keeps the mapping, however often the memory grows.
+		store64(m.desc-sizeBelow, uint64(size))
+		l.size.Store(uint64(size))
+		return true
+	}
+	unused := l.end()
+	b, ok := m.own.resize(size, l, unused)
+	if !ok {
+		l.reopen(unused)
 		return false
 	}
-	m.hold(b[:size:size])
+	m.hold(b)
 	return true
 }
 
 // freeMovable is free for a movable memory.
-func (m *Memory) freeMovable() {
-	unmap := m.views.end().size == 0 // parts may be where the memory was before
+func (m *Memory) freeMovable(l *Location, unused bool) {
+	kept := m.views.end().size != 0 // parts may be where the memory was before
+	m.base = 0
 	switch {
-	case m.foreign:
-		m.linear.Free()
-	case unmap:
-		m.linear.Free()
-		process.giveMappings(otherMappings)
+	case m.foreign != nil:
+		m.foreign.Free()
+	case !kept:
+		m.own.free(l, unused)
 	}
-	m.bytes, m.base = nil, 0
 }
 
-// mapping is the LinearMemory of a store without an allocator: one mapping, of the file of the memory's views if it has one.
+// mapping is the bytes of a movable memory of a store without an allocator: one mapping, of the file of the memory's views if it has one. It may be larger
+// than the memory.
 type mapping struct {
 	at    extent
 	views *views
 }
 
-// Reallocate implements LinearMemory.
-func (p *mapping) Reallocate(size uint64) []byte {
-	n := uintptr(size)
-	if n == 0 {
-		return nil
-	}
-	var low uintptr
+// resize returns n bytes that begin with those of before, which were at location l. The mapping of before stays if somebody may be there, or have slices of it.
+func (p *mapping) resize(n uintptr, l *Location, unused bool) (b []byte, ok bool) {
+	to := extent{size: n}
+	stays := p.at.size > 0 && (!unused || p.pinned())
 	err := process.withoutSpares(func() (err error) {
-		low, err = p.remap(n)
+		to.low, err = p.remap(&to.size, stays)
 		return err
 	})
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	p.at = extent{low, n}
-	return bytesAt(low, n)
-}
-
-// remap returns where n bytes begin with those of before.
-func (p *mapping) remap(n uintptr) (uintptr, error) {
-	s := p.views
-	if s.file < 0 {
-		if p.at.size == 0 {
-			return reserve(n, protRW)
+	if stays {
+		if process.takeMappings(otherMappings) != nil {
+			munmap(to.low, to.size)
+			return nil, false
 		}
-		return mremap(p.at.low, p.at.size, n)
+		p.free(l, unused)
 	}
-	if err := truncate(s.file, n); err != nil {
-		return 0, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p.at.size == 0 || s.pinned.size != 0 { // slices of the pinned part keep it where it is
-		return mapShared(s.file, n)
-	}
-	return mremap(p.at.low, p.at.size, n)
+	p.at = to
+	return bytesAt(to.low, n), true
 }
 
-// Free implements LinearMemory.
-func (p *mapping) Free() {
-	if p.at.size > 0 {
-		munmap(p.at.low, p.at.size)
+// remap returns where n bytes begin with those of before, or more bytes, and sets n. If the mapping of before stays and there is no file, they are a copy.
+func (p *mapping) remap(n *uintptr, stays bool) (uintptr, error) {
+	if p.views.file >= 0 {
+		if err := truncate(p.views.file, *n); err != nil {
+			return 0, err
+		}
+		if stays || p.at.size == 0 {
+			return mapShared(p.views.file, *n)
+		}
+	}
+	if p.at.size > 0 && !stays {
+		return mremap(p.at.low, p.at.size, *n)
+	}
+	if stays {
+		*n = max(*n, 2*p.at.size) // so that all copies together take as long as the last
+	}
+	low, err := reserve(*n, protRW)
+	if err == nil && stays {
+		copy(bytesAt(low, p.at.size), bytesAt(p.at.low, p.at.size))
+	}
+	return low, err
+}
+
+// pinned reports whether slices keep the mapping where it is.
+func (p *mapping) pinned() bool {
+	p.views.mu.Lock()
+	defer p.views.mu.Unlock()
+	return p.views.pinned.size != 0
+}
+
+// free gives up the mapping, which was location l, unless slices pin it.
+func (p *mapping) free(l *Location, unused bool) {
+	gone := mapping{p.at, p.views}
+	switch at := gone.at; {
+	case at.size == 0:
+		process.giveMappings(otherMappings)
+	case gone.pinned():
+	case unused:
+		munmap(at.low, at.size)
+		process.giveMappings(otherMappings)
+	default:
+		if gone.views.file < 0 {
+			place(at.low, at.size, protRW) // gives pages back; those of a file are not the mapping's own
+		}
+		process.retireGrave(l, at, gone.pinned)
 	}
 }

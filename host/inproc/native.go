@@ -12,11 +12,8 @@ const (
 	// probe each page, so they cannot step over it.
 	stackGuard = 64 << 10
 	guardEnd   = saveArea + stackGuard
-	// defaultStack is the size of the stack proper if the store does not say, minStack and
-	// maxStack are its bounds.
-	defaultStack = 8 << 20
-	minStack     = 64 << 10
-	maxStack     = stackSize - guardEnd - pageSize
+	// maxStack bounds the size of the stack proper.
+	maxStack = stackSize - guardEnd - pageSize
 	// headroom is what must be free below the stack pointer when Go enters native
 	// code: what the entry pushes comes from Go text and must never reach the guard.
 	headroom = 16 << 10

@@ -37,10 +37,13 @@ type ownership struct {
 
 // What ownership.owner is if it is not the address of a g, which is aligned.
 const (
-	ownerNone   = 0
-	ownerClosed = 1
+	ownerClosed = 0 // so that the zero Store is a closed one
+	ownerNone   = 1
 	ownerAway   = 2 // added to a g: it is in a host function that lets others in; alone: parked goroutines are
 )
+
+// newOwnership returns that of a store where nobody is inside.
+func newOwnership() ownership { return ownership{owner: ownerNone, vacant: ownerNone} }
 
 // Enter makes the calling goroutine the one inside the store, until Leave: others get
 // ErrBusy, its own calls nest. It fails with ErrBusy if a goroutine is inside, this one
@@ -55,6 +58,13 @@ func (s *Store) Enter() error {
 
 // Leave ends what Enter began. The same goroutine must call it.
 func (s *Store) Leave() { storeRelease(&s.owner, s.free()) }
+
+// LeaveEntered is Leave for who may have got an error from Enter: then it does nothing, so that a closed store stays closed.
+func (s *Store) LeaveEntered() {
+	if atomic.LoadUintptr(&s.owner) == currentG() && s.free() != ownerClosed {
+		s.Leave()
+	}
+}
 
 // free is the owner when who has taken the store goes out.
 func (s *Store) free() uintptr {

@@ -49,6 +49,7 @@ type processState struct {
 	free   []extent // of the code arena, by address, never adjacent
 	stacks []uintptr
 	spares spares
+	graves graves
 	// canEmpty is discardWorks.
 	canEmpty   bool
 	emptyOnce  sync.Once
@@ -59,6 +60,10 @@ type processState struct {
 	mappings, maxMappings uint64
 	// viewsMade counts the views that were made since the garbage collector was last asked for their mappings.
 	viewsMade atomic.Uint64
+	// more says that reservations for memories are larger: there have been graves.
+	more atomic.Bool
+	// retired counts the mappings that wait until nobody holds their locations.
+	retired atomic.Int64
 	// noPreempt says why native code is not preempted; nil if it is.
 	noPreempt error
 	// goStack is how many bytes of its stack a goroutine may have in use when it calls into a store.
@@ -144,6 +149,15 @@ const (
 
 // takeMappings counts n mappings more. giveMappings must follow when they are unmapped.
 func (p *processState) takeMappings(n uint64) error {
+	err := p.countMappings(n)
+	if err != nil && p.reclaim() {
+		err = p.countMappings(n)
+	}
+	return err
+}
+
+// countMappings is takeMappings without looking for what nobody needs.
+func (p *processState) countMappings(n uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.mappings+n > p.maxMappings {

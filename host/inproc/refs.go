@@ -42,6 +42,8 @@ type references struct {
 	room      int // handles to make until the next collection
 	// returned are the references that the last call from outside gave.
 	returned []uint64
+	// frameSlots is memory of markFrames.
+	frameSlots []int32
 
 	// The places of a store that can hold references to host values.
 	instances []*Instance
@@ -463,11 +465,11 @@ func (s *Store) markFrames() (scanned int) {
 		return 0
 	}
 	s.walkOuter(s.depth-1, func(f nativeFrame) bool {
-		slots := f.inst.module.stackMapAt(uint32(f.pc - f.inst.base))
-		for _, d := range slots {
+		r.frameSlots = f.stackMap(r.frameSlots)
+		for _, d := range r.frameSlots {
 			r.mark(f.slot(d))
 		}
-		scanned += 8 + len(slots) // finding the map costs some
+		scanned += 8 + len(r.frameSlots) // finding the map costs some
 		return true
 	})
 	return scanned

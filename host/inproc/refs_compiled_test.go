@@ -16,6 +16,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/proof/metaedit"
 )
 
 // Encoding of test modules.
@@ -550,12 +551,14 @@ func TestOmittedSlots(t *testing.T) {
 	}
 	whole := img.Meta
 	n := 0
-	for i, m := range whole.StackMaps {
+	maps := metaedit.StackMaps(whole)
+	for i, m := range maps {
 		for k, d := range m.Slots {
 			n++
 			cut := *whole
-			cut.StackMaps = slices.Clone(whole.StackMaps)
-			cut.StackMaps[i].Slots = slices.Delete(slices.Clone(m.Slots), k, k+1)
+			less := slices.Clone(maps)
+			less[i].Slots = slices.Delete(slices.Clone(m.Slots), k, k+1)
+			cut.StackMaps = metaedit.Coded(less)
 			img.Meta = &cut
 			h := newImageHost(t, inproc.Config{CollectAlways: true}, img)
 			var refused *inproc.ReferenceError // it came back to Go before the check

@@ -42,8 +42,10 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 		c.careForRefs()
 	}
 	e := c.exitState()
+	var slots []int32
 	s.walk(returnAddress(e.sp, &e.saved), e.fp, e.sp, func(f nativeFrame) bool {
-		for _, d := range f.inst.module.stackMapAt(uint32(f.pc - f.inst.base)) {
+		slots = f.stackMap(slots)
+		for _, d := range slots {
 			c.snapshots.keep(f.slot(d))
 		}
 		return true

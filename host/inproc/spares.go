@@ -2,7 +2,9 @@ package inproc
 
 import (
 	"errors"
+	"runtime"
 	"slices"
+	"time"
 	"weak"
 )
 
@@ -44,11 +46,37 @@ func (p *processState) withoutSpares(f func() error) error {
 	if errors.As(err, &refused) && p.dropSpares() {
 		err = f()
 	}
+	if errors.As(err, &refused) && p.reclaim() {
+		err = f()
+	}
 	return err
 }
 
-// spareMemory is a reservation for a memory. Its open bytes from the page of the header on are accessible and zero, no others.
-type spareMemory struct{ low, open uintptr }
+// reclaim unmaps what a process does without where addresses or mappings have run out: graves, and retired mappings that nobody holds. It reports whether there may be more
+// now.
+func (p *processState) reclaim() bool {
+	p.mu.Lock()
+	any := len(p.graves.list) > 0
+	for len(p.graves.list) > 0 {
+		p.dropGrave()
+	}
+	p.mu.Unlock()
+	retired := p.retired.Load()
+	if retired == 0 {
+		return any
+	}
+	runtime.GC()
+	for end := time.Now().Add(collectionPatience); p.retired.Load() > 0 && time.Now().Before(end); {
+		time.Sleep(collectionPatience / 100)
+	}
+	return any || p.retired.Load() < retired
+}
+
+// spareMemory is a reservation for a memory, which may end later than a memory needs. Its open bytes from the page of the header on are accessible and zero, no others.
+type spareMemory struct{ low, end, open uintptr }
+
+// unmap gives it up.
+func (x *spareMemory) unmap() { munmap(x.low, x.end-x.low) }
 
 // spareImage is where the image of a module is mapped, its data as they are in the file. It does not keep the module.
 type spareImage struct {
@@ -90,7 +118,7 @@ func (p *processState) takeMemory(open uintptr) (spareMemory, error) {
 		return x, nil
 	}
 	err := p.withoutSpares(func() (err error) {
-		x.low, err = reserve(bytes64(memorySize), protNone)
+		x, err = p.reserveMemory()
 		return err
 	})
 	if err != nil {
@@ -111,20 +139,24 @@ func (x *spareMemory) openTo(open uintptr) error {
 	return nil
 }
 
-// giveMemory takes back what takeMemory gave; open bytes from the page of the header on were accessible. They are anonymous if no file is mapped
+// giveMemory takes back what takeMemory gave, whose open bytes are accessible. They are anonymous if no file is mapped
 // there, and nothing was advised.
-func (p *processState) giveMemory(low, open uintptr, anonymous bool) {
-	first := low + memoryHeader - pageSize
-	x := spareMemory{low, open}
+func (p *processState) giveMemory(x spareMemory, anonymous bool) {
+	first := x.low + memoryHeader - pageSize
 	p.mu.Lock()
-	stays := anonymous && open <= maxSpareBytes/4 && p.spares.hasRoom(open)
+	stays := anonymous && x.open <= maxSpareBytes/4 && p.spares.hasRoom(x.open)
 	p.mu.Unlock()
-	usable := stays && p.empty(first, open)
+	usable := stays && p.empty(first, x.open)
 	if !usable {
 		// One call removes both the pages and the access to them.
+		usable = place(first, x.open, protNone) == nil
 		x.open = 0
-		usable = place(first, open, protNone) == nil
 	}
+	p.keepMemory(x, usable)
+}
+
+// keepMemory keeps a reservation for the next memory if that is usable and there is room, and unmaps it otherwise. The mappings of a memory are given back.
+func (p *processState) keepMemory(x spareMemory, usable bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mappings -= memoryMappings
@@ -132,7 +164,15 @@ func (p *processState) giveMemory(low, open uintptr, anonymous bool) {
 		p.spares.memories = append(p.spares.memories, x)
 		return
 	}
-	munmap(low, bytes64(memorySize))
+	x.unmap()
+}
+
+// unmapAround unmaps a reservation but for some pages, which stay as long as the process lives.
+func (p *processState) unmapAround(x spareMemory, kept extent) {
+	end := kept.low + kept.size
+	munmap(x.low, kept.low-x.low)
+	munmap(end, x.end-end)
+	p.giveMappings(memoryMappings - 1)
 }
 
 // takeImage maps the image of a module, or takes a place where it is mapped.
@@ -247,7 +287,7 @@ func (p *processState) dropSpares() bool {
 	p.spares = spares{}
 	p.mu.Unlock()
 	for _, x := range all.memories {
-		munmap(x.low, bytes64(memorySize))
+		x.unmap()
 	}
 	for _, x := range all.regions {
 		munmap(x.low, x.size)

@@ -57,6 +57,8 @@ type Config struct {
 // The remaining methods, and those of memories, tables and globals, are for the goroutine
 // that is inside, or for one at a time while none is.
 //
+// The zero Store is a closed one.
+//
 // Nothing is unmapped before Close: functions and references stay valid
 // whatever becomes of the instance they are from.
 type Store struct {
@@ -124,7 +126,7 @@ func NewStore(c Config) (*Store, error) {
 	if err := process.hook(); err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, types: map[string]*funcType{}, typeOf: map[uintptr]*funcType{}}
+	s := &Store{ownership: newOwnership(), config: c, types: map[string]*funcType{}, typeOf: map[uintptr]*funcType{}}
 	s.refs.room = minRefRoom
 	var err error
 	if s.fiber, err = s.newFiber(); err != nil {

@@ -124,14 +124,27 @@ func memfd(size uintptr) (int, error) {
 	return int(fd), nil
 }
 
-// truncate sets the size of a file.
+// fileLimit is how many bytes a file may have that the process makes, those without a name, too.
+func fileLimit() uintptr {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l) != nil {
+		return ^uintptr(0)
+	}
+	return uintptr(l.Cur)
+}
+
+// truncate sets the size of a file. It does not ask the system for more than fileLimit: that would be a signal (SIGXFSZ), which ends Go programs.
 func truncate(fd int, size uintptr) error {
+	if size > fileLimit() {
+		return &SystemError{Op: "ftruncate", Err: syscall.EFBIG}
+	}
 	if err := syscall.Ftruncate(fd, int64(size)); err != nil {
 		return &SystemError{Op: "ftruncate", Err: err}
 	}
 	return nil
 }
 
+// writeAt writes into a file that is large enough.
 func writeAt(fd int, b []byte, offset uintptr) error {
 	for len(b) > 0 {
 		n, err := syscall.Pwrite(fd, b, int64(offset))

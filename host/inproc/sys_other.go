@@ -51,6 +51,7 @@ func enter(cc *Caller, last uintptr, f *Func, args *uint64) uint64 {
 func currentG() uintptr                                { return 0 }
 func hugePageSize() uint64                             { return 0 }
 func addressLimit() uintptr                            { return 0 }
+func fileLimit() uintptr                               { return 0 }
 func exitStubAddress() uintptr                         { return 0 }
 func findLevel() level                                 { return 0 }
 func landingPads() int                                 { return 0 }

@@ -255,9 +255,10 @@ func (c *Caller) Frames() []Frame {
 // refs is reused between visits.
 func (c *Caller) SafepointWalk(visit func(f Frame, refs []uint64)) {
 	var refs []uint64
+	var slots []int32
 	c.walk(func(f nativeFrame) bool {
-		refs = refs[:0]
-		for _, slot := range f.inst.module.stackMapAt(uint32(f.pc - f.inst.base)) {
+		refs, slots = refs[:0], f.stackMap(slots)
+		for _, slot := range slots {
 			refs = append(refs, f.slot(slot))
 		}
 		for _, d := range f.describe() {

@@ -178,7 +178,7 @@ func TestHostCallsNearGuard(t *testing.T) {
 	h := host(t, s, fn(nil, nil), func(*Caller, []uint64, []uint64) error { return nil })
 	i := instantiate(t, s, newBuilder().imp("env", "h", fn(nil, nil)).
 		def("deephost", fn(vt{i64}, nil)).image("init"), one(h))
-	const frames = defaultStack / 16
+	const frames = abi.DefaultStack / 16
 	overflows := 0
 	for n := frames - 8; n < frames+8; n++ {
 		_, err := call(t, i, "deephost", uint64(n))

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"github.com/waot-project/waot/internal/abi"
 )
 
 // With Config.KeepViews, slices of memories are valid as long as Go code has them. Only Go's collector can know how long that is, so they
@@ -24,6 +26,7 @@ const (
 // views are what a memory remembers of its views. Others exist as long as there are slices of them.
 type views struct {
 	file  int                  // what is mapped as the memory, or -1
+	pins  bool                 // without a file: slices are of the memory itself, and pin it
 	last  atomic.Pointer[view] // the one used last
 	mu    sync.Mutex           // guards the rest, and the end of file
 	all   map[extent]*view
@@ -49,11 +52,24 @@ func (v *view) slice(p extent) []byte {
 	return v.bytes[at : at+p.size : at+p.size]
 }
 
-// Kept returns a part of the memory, which must be inside of it, as Bytes does, but for any goroutine, and valid as long as somebody has the slice. It
+// newViews returns the views of a memory of at most so many pages; without Config.KeepViews there will be none. A memory is not a file if the process may not
+// have files that large: growth would end it (SIGXFSZ).
+func (s *Store) newViews(pages uint64) (v *views, err error) {
+	v = &views{file: -1, shift: minViewShift}
+	if !s.config.KeepViews {
+		return v, nil
+	}
+	if v.pins = fileLimit() < bytes64(pages*abi.PageSize); !v.pins {
+		v.file, err = memfd(0)
+	}
+	return v, err
+}
+
+// Kept returns a part of the memory, whose address is own, as a slice that is valid as long as somebody has it; nil if the memory has been freed meanwhile. It
 // needs Config.KeepViews. How long a slice of an allocator's memory is valid, the allocator says.
-func (m *Memory) Kept(offset, size uint64) []byte {
-	if m.foreign {
-		return m.bytes[offset : offset+size : offset+size]
+func (m *Memory) Kept(own unsafe.Pointer, offset, size uint64) []byte {
+	if m.foreign != nil {
+		return unsafe.Slice((*byte)(own), size)
 	}
 	p := extent{uintptr(offset), uintptr(size)}
 	if v := m.views.last.Load(); v != nil && v.contains(p) {
@@ -62,14 +78,17 @@ func (m *Memory) Kept(offset, size uint64) []byte {
 	if size == 0 {
 		return []byte{}
 	}
-	return m.views.find(m, p)
+	return m.views.find(own, p)
 }
 
 // find is Kept for a part that the last view has not.
-func (s *views) find(m *Memory, p extent) []byte {
+func (s *views) find(own unsafe.Pointer, p extent) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.file < 0 {
+	switch {
+	case s.pins:
+		return s.pin(own, p)
+	case s.file < 0:
 		return nil // the store has been closed meanwhile
 	}
 	place := s.around(p)
@@ -77,8 +96,7 @@ func (s *views) find(m *Memory, p extent) []byte {
 	if v == nil {
 		var err error
 		if v, err = s.open(place); err != nil {
-			s.pinned = pagesAround(s.pinned, p)
-			return bytesAt(m.base+p.low, p.size)
+			return s.pin(own, p)
 		}
 		if len(s.all) == maxViews {
 			s.all = nil
@@ -91,6 +109,12 @@ func (s *views) find(m *Memory, p extent) []byte {
 	}
 	s.last.Store(v)
 	return v.slice(p)
+}
+
+// pin returns a part of the memory itself, which has to stay mapped.
+func (s *views) pin(own unsafe.Pointer, p extent) []byte {
+	s.pinned = pagesAround(s.pinned, p)
+	return unsafe.Slice((*byte)(own), p.size)
 }
 
 // around is the place of the view for a part: the smallest one whose size is a power of two and that is a multiple of it away from the beginning; but if that is far too
@@ -169,7 +193,7 @@ func (s *views) end() (kept extent) {
 	if s.file >= 0 {
 		closeFile(s.file)
 	}
-	s.file, s.all = -1, nil
+	s.file, s.pins, s.all = -1, false, nil
 	s.last.Store(nil)
 	return s.pinned
 }

@@ -60,7 +60,7 @@ func TestViewsWithoutMappings(t *testing.T) {
 	mappings := process.mappings
 	var first, second []byte
 	withoutMappings(func() {
-		first, second = m.Kept(100_000, 10), m.Kept(140_000, 5000)
+		first, second = m.slice(100_000, 10), m.slice(140_000, 5000)
 	})
 	first[1], second[4999] = 7, 8
 	if b := m.Bytes(); b[100_001] != 7 || b[144_999] != 8 {
@@ -72,6 +72,7 @@ func TestViewsWithoutMappings(t *testing.T) {
 	if first[1] != 7 || second[4999] != 8 {
 		t.Error("slices have changed")
 	}
+	awaitRetired()
 	after := mappedBytes(t)
 	if want := before - 64*wasmPage + alignUp(145_000, pageSize) - 100_000&^(pageSize-1); after > want {
 		t.Errorf("%d bytes stay mapped, want %d at most", after, want)
@@ -94,7 +95,7 @@ func TestViewsCollected(t *testing.T) {
 			t.Fatal(err)
 		}
 		for at := uint64(0); at < 256*uint64(wasmPage); at += 1 << minViewShift {
-			m.Kept(at, 1)[0] = 1
+			m.slice(at, 1)[0] = 1
 		}
 		m.views.mu.Lock()
 		m.views.all = nil
@@ -104,7 +105,7 @@ func TestViewsCollected(t *testing.T) {
 	process.viewsMade.Store(viewsToCollect)
 	withoutMappings(func() {
 		m := s.memories[len(s.memories)-1]
-		b := m.Kept(7, 1)
+		b := m.slice(7, 1)
 		if at := uintptr(unsafe.Pointer(&b[0])); at-m.base < 256*wasmPage || m.views.pinned.size != 0 {
 			t.Error("no view was made")
 		}
@@ -112,4 +113,19 @@ func TestViewsCollected(t *testing.T) {
 			t.Error("the view is of something else")
 		}
 	})
+}
+
+// awaitRetired waits until everything that has been retired, and that nobody uses, is gone.
+func awaitRetired() {
+	for process.retired.Load() > 0 {
+		runtime.GC()
+	}
+}
+
+// slice is a part of the memory as the program gets it.
+func (m *Memory) slice(offset, n uint64) []byte {
+	l := m.Use()
+	p := l.At(offset, n)
+	defer runtime.KeepAlive(l)
+	return m.Kept(p, offset, n)
 }

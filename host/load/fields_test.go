@@ -21,6 +21,7 @@ import (
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/proof/cputime"
 	"github.com/waot-project/waot/internal/proof/hostile"
+	"github.com/waot-project/waot/internal/proof/metaedit"
 )
 
 var edited = flag.Int("edited", 1000, "objects that TestFields makes")
@@ -104,10 +105,13 @@ func changeList(r *rand.Rand, v reflect.Value) {
 func editField(t *testing.T, good []byte, seed uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, 4))
 	o, m := decoded(t, good)
+	maps := metaedit.StackMaps(m)
+	m.StackMaps = meta.StackMaps{}
 	for range 1 + r.IntN(3)/2 {
-		all := leaves(reflect.ValueOf(m).Elem(), nil)
+		all := leaves(reflect.ValueOf(&maps).Elem(), leaves(reflect.ValueOf(m).Elem(), nil))
 		change(r, all[r.IntN(len(all))], all)
 	}
+	m.StackMaps = metaedit.Coded(maps)
 	return told(t, o, m)
 }
 
@@ -258,7 +262,9 @@ func TestFrameTooLarge(t *testing.T) {
 	if os.Getenv(variable) != "" {
 		o, m := decoded(t, everythingObject(t))
 		m.Funcs[3].Frame += 1 << 20
-		m.StackMaps[0].Slots = []int32{-int32(m.Funcs[3].Frame)}
+		maps := metaedit.StackMaps(m)
+		maps[0].Slots = []int32{-int32(m.Funcs[3].Frame)}
+		m.StackMaps = metaedit.Coded(maps)
 		file := told(t, o, m)
 		if img, err := hostile.Load(file); img == nil {
 			t.Fatal("refused:", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/hostile"
+	"github.com/waot-project/waot/internal/proof/metaedit"
 	"github.com/waot-project/waot/objfile"
 )
 
@@ -129,6 +130,15 @@ func element(o *objfile.Object) *objfile.Reloc {
 	return last
 }
 
+// mapped changes the stack maps of a module.
+func mapped(change func(m *meta.Module, maps []abi.StackMap)) func(*meta.Module, *objfile.Object) {
+	return func(m *meta.Module, _ *objfile.Object) {
+		maps := metaedit.StackMaps(m)
+		change(m, maps)
+		m.StackMaps = metaedit.Coded(maps)
+	}
+}
+
 // lies are edits of metadata, and of what it must agree with, that loading notices though all hashes and digests are right
 // again, with what it says.
 var lies = []struct {
@@ -136,15 +146,17 @@ var lies = []struct {
 	tell func(m *meta.Module, o *objfile.Object)
 	want string
 }{
-	{"stack slot far below the frame", func(m *meta.Module, _ *objfile.Object) { m.StackMaps[0].Slots = []int32{-1 << 30} }, "outside of the frame"},
-	{"stack slot above the frame", func(m *meta.Module, _ *objfile.Object) { m.StackMaps[0].Slots[0] = 16 }, "outside of the frame"},
-	{"stack slot in the return address", func(m *meta.Module, _ *objfile.Object) { m.StackMaps[0].Slots[0] = 8 }, "outside of the frame"},
-	{"stack slot just below the frame", func(m *meta.Module, _ *objfile.Object) {
-		m.StackMaps[0].Slots[0] = -8 - int32(m.Funcs[3].Frame)
-	}, "outside of the frame"},
-	{"stack slot between words", func(m *meta.Module, _ *objfile.Object) { m.StackMaps[0].Slots[0] = -4 }, "outside of the frame"},
+	{"stack slot far below the frame", mapped(func(_ *meta.Module, maps []abi.StackMap) { maps[0].Slots = []int32{-1 << 30} }), "outside of the frame"},
+	{"stack slot above the frame", mapped(func(_ *meta.Module, maps []abi.StackMap) { maps[0].Slots[0] = 16 }), "outside of the frame"},
+	{"stack slot in the return address", mapped(func(_ *meta.Module, maps []abi.StackMap) { maps[0].Slots[0] = 8 }), "outside of the frame"},
+	{"stack slot just below the frame", mapped(func(m *meta.Module, maps []abi.StackMap) {
+		maps[0].Slots[0] = -8 - int32(m.Funcs[3].Frame)
+	}), "outside of the frame"},
+	{"stack slot between words", mapped(func(_ *meta.Module, maps []abi.StackMap) { maps[0].Slots[0] = -4 }), "outside of the frame"},
 	{"stack map behind the text", func(m *meta.Module, o *objfile.Object) {
-		m.StackMaps[len(m.StackMaps)-1].Offset = uint32(len(o.Section(".text").Data)) + 1
+		maps := metaedit.StackMaps(m)
+		maps[len(maps)-1].Offset = uint32(len(o.Section(".text").Data)) + 1
+		m.StackMaps = metaedit.Coded(maps)
 	}, "in no function"},
 	{"stack map between functions", func(m *meta.Module, _ *objfile.Object) {
 		m.Funcs[3].Size, m.Calls = 4, nil
@@ -187,7 +199,7 @@ var lies = []struct {
 	}, "6 descriptors of functions, and 5 in the metadata"},
 	{"function left out", func(m *meta.Module, _ *objfile.Object) {
 		m.Funcs, m.Exports = slices.Delete(m.Funcs, 2, 3), nil
-		m.Traps, m.Calls, m.StackMaps = nil, nil, nil
+		m.Traps, m.Calls, m.StackMaps = nil, nil, meta.StackMaps{}
 	}, "6 descriptors of functions, and 5 in the metadata"},
 	{"type of an import", func(m *meta.Module, _ *objfile.Object) { m.Funcs[0].Type = m.Funcs[1].Type }, "imported function 0 has another type"},
 	{"name of an import", func(m *meta.Module, _ *objfile.Object) { m.Funcs[0].Import.Name = "i" }, "imported function 0 has another name"},

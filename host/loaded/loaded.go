@@ -21,7 +21,7 @@ import (
 	"github.com/waot-project/waot/internal/image"
 )
 
-// Module is code in memory, for any number of instances. It is safe for concurrent use.
+// Module is code in memory, for any number of instances. It is safe for concurrent use. The zero Module is a closed one.
 type Module struct {
 	mod *inproc.Module
 
@@ -82,7 +82,7 @@ func (m *Module) Inproc() *inproc.Module { return m.mod }
 func (m *Module) Use() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed {
+	if m.closed || m.mod == nil {
 		return hosterr.ErrClosed
 	}
 	m.users++
@@ -101,7 +101,7 @@ func (m *Module) Release() {
 func (m *Module) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed {
+	if m.closed || m.mod == nil {
 		return hosterr.ErrClosed
 	}
 	m.closed = true

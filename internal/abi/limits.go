@@ -12,6 +12,10 @@ const (
 	DefaultTableElements = 10_000_000
 	// MaxSectionBytes bounds code, constants and instance data, each, so that distances between all of them fit 32 bits.
 	MaxSectionBytes = 512 << 20
+	// DefaultStack is the size of the stack of compiled code in a process of the host and in an executable if nobody says, MinStack the least that
+	// can be said, in bytes.
+	DefaultStack = 8 << 20
+	MinStack     = 64 << 10
 	// MaxFrameBytes bounds the frame of a function, so that displacements fit 32 bits.
 	MaxFrameBytes = 1 << 30
 )

@@ -36,7 +36,7 @@ type Cache struct {
 	maxBytes int64
 }
 
-// UnsafeError is a folder that is not used, since others could have put something into it, or can.
+// UnsafeError is a folder that is not used, since others could have put something into it, or can, or since it has files that are not the cache's.
 type UnsafeError struct{ Dir, Reason string }
 
 func (e *UnsafeError) Error() string { return fmt.Sprintf("cache %s: %s", e.Dir, e.Reason) }
@@ -85,7 +85,7 @@ func (c *Cache) Dir() string { return c.dir }
 // MaxBytes returns how many bytes entries may have together.
 func (c *Cache) MaxBytes() int64 { return c.maxBytes }
 
-// root opens the folder and makes sure that it is the user's own. What is in it is then reached through what was opened.
+// root opens the folder and makes sure that it is the user's own, and a cache. What is in it is then reached through what was opened.
 func (c *Cache) root() (*os.Root, error) {
 	root, err := os.OpenRoot(c.dir)
 	if err != nil {
@@ -93,7 +93,11 @@ func (c *Cache) root() (*os.Root, error) {
 	}
 	st, err := root.Stat(".")
 	if err == nil {
-		if reason := notOurs(st); reason != "" {
+		reason := notOurs(st)
+		if reason == "" {
+			reason, err = claim(root)
+		}
+		if reason != "" {
 			err = &UnsafeError{c.dir, reason}
 		}
 	}
@@ -124,8 +128,8 @@ type Source struct {
 	Wasm        []byte // in the binary format
 	Fingerprint string // of the options, as compile.Options has it; empty for what is not to be kept
 	Name        string // for List
-	// File, if not nil, is the state of the file with the module before it was read: see FindFile.
-	File os.FileInfo
+	// File, if not nil, is the file with the module, before it was read: see FindFile.
+	File *Settled
 	// Image compiles the module.
 	Image func() (*inproc.Image, error)
 }

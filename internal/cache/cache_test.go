@@ -301,7 +301,7 @@ func TestPipes(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{file, filepath.Join(c.Dir(), newPrefix+"0"), filepath.Join(c.Dir(), notePrefix+"0")} {
+	for _, name := range []string{file, filepath.Join(c.Dir(), newName()), filepath.Join(c.Dir(), notePrefix+strings.Repeat("0", 64))} {
 		if err := syscall.Mkfifo(name, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -311,9 +311,24 @@ func TestPipes(t *testing.T) {
 	}
 	mustLoad(t, c, s, false)
 	mustLoad(t, c, s, true)
-	if left, err := os.ReadDir(c.Dir()); err != nil || len(left) != 1 {
-		t.Error(left, err)
+	if left := content(t, c.Dir()); len(left) != 1 {
+		t.Error(left)
 	}
+}
+
+// content are the names in a cache's folder but for the tag.
+func content(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		if e.Name() != tagName {
+			names = append(names, e.Name())
+		}
+	}
+	return names
 }
 
 // TestBound: what was used longest ago is removed, and an entry that is too large is not kept.
@@ -361,8 +376,8 @@ func TestBound(t *testing.T) {
 	small := open(t, 1000)
 	mustLoad(t, small, sources[0], false)
 	mustLoad(t, small, sources[0], false)
-	if left, err := os.ReadDir(small.Dir()); err != nil || len(left) != 0 {
-		t.Error(left, err)
+	if left := content(t, small.Dir()); len(left) != 0 {
+		t.Error(left)
 	}
 }
 
@@ -408,7 +423,7 @@ func TestNotes(t *testing.T) {
 	}
 	write()
 	found(false)
-	s.File = state()
+	s.File = Settle(file)
 	mustLoad(t, c, s, false) // too new for a note
 	found(false)
 	time.Sleep(settled + 100*time.Millisecond)
@@ -419,7 +434,7 @@ func TestNotes(t *testing.T) {
 		t.Error("found with other options")
 	}
 	// The same bytes, size and time of modification: but it was written.
-	modified := s.File.ModTime()
+	modified := state().ModTime()
 	write()
 	if err := os.Chtimes(file, modified, modified); err != nil {
 		t.Fatal(err)
@@ -427,7 +442,7 @@ func TestNotes(t *testing.T) {
 	found(false)
 	time.Sleep(settled + 100*time.Millisecond)
 	found(false)
-	s.File = state()
+	s.File = Settle(file)
 	mustLoad(t, c, s, true)
 	found(true)
 	notes, err := filepath.Glob(filepath.Join(c.Dir(), notePrefix+"*"))
@@ -455,8 +470,8 @@ func TestNotes(t *testing.T) {
 	mustLoad(t, c, s, false)
 	found(true) // the entry of the same name is back
 	c.Clear()
-	if left, err := os.ReadDir(c.Dir()); err != nil || len(left) != 0 {
-		t.Error(left, err)
+	if left := content(t, c.Dir()); len(left) != 0 {
+		t.Error(left)
 	}
 	// Notes are bounded.
 	root, err := c.root()
@@ -465,13 +480,13 @@ func TestNotes(t *testing.T) {
 	}
 	defer root.Close()
 	for i := range maxNotes + 1 {
-		if err := root.WriteFile(fmt.Sprint(notePrefix, i), make([]byte, len(Key{})), 0o600); err != nil {
+		if err := root.WriteFile(fmt.Sprintf("%s%064x", notePrefix, i), make([]byte, len(Key{})), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	mustLoad(t, c, s, false)
-	if left, err := os.ReadDir(c.Dir()); err != nil || len(left) != 1 {
-		t.Error(len(left), err)
+	if left := content(t, c.Dir()); len(left) != 1 {
+		t.Error(left)
 	}
 }
 
@@ -481,6 +496,9 @@ const (
 	childDir  = "WAOT_CACHE_TEST_DIR"
 	childFile = "WAOT_CACHE_TEST_FILE"
 )
+
+// unfinished is an entry that a process writes.
+const unfinished = newPrefix + "0123456789abcdef01234567"
 
 // foundNote is what a child prints that has found a note.
 const foundNote = "found by the note"
@@ -524,8 +542,8 @@ func TestNotesOfPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(settled + 100*time.Millisecond)
-	if s.File, err = os.Stat(file); err != nil {
-		t.Fatal(err)
+	if s.File = Settle(file); s.File == nil {
+		t.Skip("the file system of the folder for temporary files does not tell of changes")
 	}
 	mustLoad(t, c, s, false)
 	for _, p := range []struct {
@@ -588,7 +606,7 @@ func TestChild(t *testing.T) {
 			t.Fatal(err)
 		}
 		writeEntry(root, Key{}, &Source{}, &inproc.Image{}, 0) // an image that is refused: nothing is left
-		f, err := root.Create(newPrefix + "unfinished")
+		f, err := root.Create(unfinished)
 		if err != nil || lock(f) != nil {
 			t.Fatal(err)
 		}
@@ -630,8 +648,8 @@ func TestProcesses(t *testing.T) {
 		select {
 		case <-done:
 			c.Clear()
-			if left, err := os.ReadDir(c.Dir()); err != nil || len(left) != 0 {
-				t.Error(left, err)
+			if left := content(t, c.Dir()); len(left) != 0 {
+				t.Error(left)
 			}
 			return
 		case <-time.After(time.Millisecond):
@@ -671,7 +689,7 @@ func TestKilled(t *testing.T) {
 	}
 	mustLoad(t, c, source(t, "div", &compiled), false)
 	left, err := filepath.Glob(filepath.Join(c.Dir(), newPrefix+"*"))
-	if err != nil || len(left) != 1 || filepath.Base(left[0]) != newPrefix+"unfinished" {
+	if err != nil || len(left) != 1 || filepath.Base(left[0]) != unfinished {
 		t.Error(left, err)
 	}
 	cmd.Process.Signal(syscall.SIGKILL)

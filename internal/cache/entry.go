@@ -148,14 +148,19 @@ func (e *entry) use(root *os.Root) {
 
 var errTooLarge = errors.New("the entry is larger than the cache")
 
+// newName returns the name of a file that is being written.
+func newName() string {
+	var b [newBytes]byte
+	rand.Read(b[:])
+	return newPrefix + hex.EncodeToString(b[:])
+}
+
 // writeEntry makes the entry of an image, and returns its file, open for reading.
 func writeEntry(root *os.Root, key Key, s *Source, img *image.Image, maxBytes int64) (_ *os.File, err error) {
 	if err := img.Check(); err != nil {
 		return nil, err
 	}
-	var b [12]byte
-	rand.Read(b[:])
-	name := newPrefix + hex.EncodeToString(b[:])
+	name := newName()
 	f, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
@@ -216,7 +221,7 @@ func list(root *os.Root) (infos []Info, err error) {
 		return nil, err
 	}
 	for _, name := range all {
-		if b, err := hex.DecodeString(name); err != nil || len(b) != len(Key{}) {
+		if !isEntry(name) {
 			continue
 		}
 		if info, ok := infoOf(root, name); ok {
@@ -261,7 +266,7 @@ func removeAbandoned(root *os.Root) {
 		return
 	}
 	for _, name := range all {
-		if !strings.HasPrefix(name, newPrefix) {
+		if !isNew(name) {
 			continue
 		}
 		f, err := openRead(root, name)

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/waot-project/waot/host/loaded"
@@ -15,12 +14,39 @@ import (
 
 const (
 	notePrefix = "note-"
+	// noteForm differs between what notes say: those of earlier forms are not used.
+	noteForm = "settled"
 	// maxNotes is how many notes there may be. One more, and all go.
 	maxNotes = 4096
 	// settled is how long a file must not have changed before there are notes of it, much longer than the steps of the clock that
 	// file systems use: otherwise a later change may leave the state as it is.
 	settled = 2 * time.Second
 )
+
+// Settled is a file that says whenever its content changes, by its state.
+type Settled struct {
+	path  string
+	state os.FileInfo
+}
+
+// Settle returns the file of that name, which is read next, for notes; nil if there must be none of it. Who has mapped a file can write to it, and the state changes
+// when that begins, but stays as it is until the page has been written to the disk. So that is done now. On file systems that are not known to do so,
+// such as those in memory and of networks, files are read and hashed each time.
+func Settle(path string) *Settled {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if !tellsChanges(f) || !writePages(f) {
+		return nil
+	}
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return nil
+	}
+	return &Settled{path, st}
+}
 
 // noteName returns the name of a note, empty if there must be none.
 func noteName(file os.FileInfo, fingerprint string) string {
@@ -34,7 +60,7 @@ func noteName(file os.FileInfo, fingerprint string) string {
 	if id, changed, ok = appendState(id, file); !ok || time.Since(changed) < settled {
 		return ""
 	}
-	sum := sha256.Sum256(append(id, fingerprint...))
+	sum := sha256.Sum256(append(append(id, noteForm...), fingerprint...))
 	return notePrefix + hex.EncodeToString(sum[:])
 }
 
@@ -75,13 +101,13 @@ func readNote(root *os.Root, name string) (key Key, ok bool) {
 
 // note notes that a file with that state holds the module of an entry. It is written in place: what is torn is shorter than a
 // key, or names no entry.
-func note(root *os.Root, file os.FileInfo, fingerprint string, key Key) {
+func note(root *os.Root, file *Settled, fingerprint string, key Key) {
 	if file == nil {
 		return
 	}
-	name := noteName(file, fingerprint)
-	if name == "" {
-		return
+	name := noteName(file.state, fingerprint)
+	if now, err := os.Stat(file.path); name == "" || err != nil || noteName(now, fingerprint) != name {
+		return // it has changed while it was read
 	}
 	if f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 		f.Write(key[:])
@@ -101,7 +127,7 @@ func removeNotes(root *os.Root, all bool) {
 	}
 	var notes []string
 	for _, name := range list {
-		if strings.HasPrefix(name, notePrefix) {
+		if isNote(name) {
 			notes = append(notes, name)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 
 // Native code runs on Linux only, so caches exist there only: Open fails elsewhere, before anything else of this is reached.
 
+func tellsChanges(*os.File) bool                                    { return false }
+func writePages(*os.File) bool                                      { return false }
 func notOurs(os.FileInfo) string                                    { return "caches need Linux" }
 func inodeOf(os.FileInfo) uint64                                    { return 0 }
 func usedAt(st os.FileInfo) time.Time                               { return st.ModTime() }

@@ -33,18 +33,17 @@ type generator struct {
 	m      *meta.Module
 	module string // prefix of the symbols, not mangled
 	prefix string // of names in C
-	names  names
 	// imports and exports are the declared names in C, by index; "" for what is declared elsewhere or is no function.
 	imports, exports []string
 }
 
-// Generate returns the header of an object whose symbols have the prefix. An error says which names cannot be told apart in C.
+// Generate returns the header of an object whose symbols have the prefix. An error names what would be called like the runtime's functions.
 func Generate(m *meta.Module, prefix string) ([]byte, error) {
-	g := &generator{m: m, module: prefix, prefix: identifier(prefix)}
+	g := &generator{m: m, module: prefix, prefix: prefixIdentifier(prefix)}
 	if err := g.chooseNames(); err != nil {
 		return nil, err
 	}
-	guard := "WAOT_MODULE_" + strings.ToUpper(g.prefix) + "_H"
+	guard := macroPrefix + "MODULE_" + objfile.MangleModule(prefix) + "_H"
 	g.line("/* C interface of the WebAssembly module %s, compiled by waot. Generated: do not edit. */", quoted(prefix))
 	g.line("#ifndef %s\n#define %s\n\n#include \"waot_runtime.h\"\n", guard, guard)
 	g.line("#ifdef __cplusplus\nextern \"C\" {\n#endif\n")
@@ -189,7 +188,7 @@ func (g *generator) importedWords() (types, fields []string) {
 		if n == nil {
 			return
 		}
-		types, fields = append(types, t), append(fields, field(used, identifier(n.Module)+"_"+identifier(n.Name)))
+		types, fields = append(types, t), append(fields, field(used, identifier(n.Module)+"_"+tail(n.Name)))
 	}
 	for i := range g.m.Memories {
 		add(g.m.Memories[i].Import, "uint8_t *")

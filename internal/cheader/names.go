@@ -2,7 +2,6 @@ package cheader
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/waot-project/waot/internal/abi"
@@ -10,41 +9,50 @@ import (
 	"github.com/waot-project/waot/objfile"
 )
 
-// identifier makes part of a C identifier of any string, so that it reads well: what C does not know becomes an underscore. Different
-// strings may become equal. It is not empty and does not begin with a digit.
+// identifier makes what a C identifier begins with of any string, so that it reads well: what C does not know becomes an underscore. Different
+// strings may become equal. It is not empty, and no identifier that begins with it and an underscore is C's or the runtime's by its beginning.
 func identifier(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
-			b.WriteByte(c)
-		} else {
-			b.WriteByte('_')
-		}
-	}
-	s = b.String()
-	if s == "" || s[0] >= '0' && s[0] <= '9' {
+	s = tail(s)
+	if s == "" || isReservedStart(s+"_") || s[0] == '_' {
 		s = "m" + s
 	}
 	return s
 }
 
+// tail is identifier for what stands behind an underscore, and so may begin with anything, or be empty.
+func tail(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
+			b[i] = '_'
+		}
+	}
+	return string(b)
+}
+
+// isReservedStart reports whether identifiers that begin so are no identifiers at all, or C's own, or (WAOT_) names of the runtime and include guards.
+func isReservedStart(s string) bool {
+	return s[0] <= '9' || len(s) > 1 && s[0] == '_' && (s[1] == '_' || s[1] >= 'A' && s[1] <= 'Z') || strings.HasPrefix(s, macroPrefix)
+}
+
 // ownNames are what the header declares itself, behind the prefix.
 var ownNames = [...]string{"instance", "instantiate", "imports", "exports", "map", "start", "new", "delete", "_object"}
 
-// runtimePrefix begins the names of the runtime's functions, which modules must not call.
-const runtimePrefix = "waot_"
+// runtimePrefix begins the names of the runtime's functions, which modules must not call, and macroPrefix those of its constants and macros.
+const (
+	runtimePrefix = "waot_"
+	macroPrefix   = "WAOT_"
+)
 
-// names are the names in C that are taken, with what they stand for.
-type names map[string]string
-
-// take takes a name for something, or reports that it is taken.
-func (n names) take(name, what string) bool {
-	if n[name] != "" {
-		return false
+// prefixIdentifier is identifier for the prefix of a module: nothing that the header declares itself is a name of C's.
+func prefixIdentifier(prefix string) string {
+	p := identifier(prefix)
+	for _, n := range ownNames {
+		if isReserved(p + "_" + n) {
+			return "m" + p
+		}
 	}
-	n[name] = what
-	return true
+	return p
 }
 
 // candidate is a function to be named.
@@ -55,15 +63,21 @@ type candidate struct {
 	name                   *string
 }
 
-// chooseNames names imports and exports. A readable name that two would have, or that C keeps for itself, goes to none: they are named as their symbols are. One
-// whose name is taken, or a keyword or type, has "import" or "export" in front.
+// chooseNames names imports and exports, each differently. A readable name that two would have goes to none: they are named as their symbols are. One
+// whose name is taken, or reserved, has "import" or "export" in front.
 func (g *generator) chooseNames() error {
-	g.names = names{}
+	taken := map[string]bool{}
 	if strings.HasPrefix(g.prefix+"_", runtimePrefix) {
 		return fmt.Errorf("header: the prefix %q is the runtime's: give the symbols another with --name", g.module)
 	}
 	for _, n := range ownNames {
-		g.names.take(g.prefix+"_"+n, "the header's own")
+		taken[g.prefix+"_"+n] = true
+		for i := range g.m.Funcs {
+			// An object with that prefix may supply the import, and both headers be in one file.
+			if x := g.m.Funcs[i].Import; x != nil {
+				taken[identifier(x.Module)+"_"+n] = true
+			}
+		}
 	}
 	g.imports, g.exports = make([]string, len(g.m.Funcs)), make([]string, len(g.m.Exports))
 	list := append(g.importCandidates(), g.exportCandidates()...)
@@ -74,22 +88,26 @@ func (g *generator) chooseNames() error {
 		}
 		wanted[c.readable]++
 	}
+	isFree := func(name string) bool {
+		return !taken[name] && !isReserved(name) && !strings.HasPrefix(name, runtimePrefix)
+	}
 	for _, c := range list {
-		if wanted[c.readable] == 1 && !strings.HasPrefix(c.readable, runtimePrefix) && !strings.HasPrefix(c.readable, "__") && !isReserved(c.readable) && g.names.take(c.readable, c.what) {
-			*c.name = c.readable
+		if wanted[c.readable] == 1 && isFree(c.readable) {
+			*c.name, taken[c.readable] = c.readable, true
 		}
 	}
 	for _, c := range list {
-		switch {
-		case *c.name != "":
-		case !isReserved(c.exact) && g.names.take(c.exact, c.what):
-			*c.name = c.exact
-		case g.names.take(c.spare, c.what):
-			*c.name = c.spare
-		default:
-			return fmt.Errorf("header: %s cannot be named in C: %s is the name of %s; give the symbols another prefix with --name, or rename it in the module",
-				c.what, c.exact, g.names[c.exact])
+		if *c.name != "" {
+			continue
 		}
+		name := c.exact
+		if !isFree(name) {
+			name = c.spare
+		}
+		for taken[name] {
+			name += "_"
+		}
+		*c.name, taken[name] = name, true
 	}
 	return nil
 }
@@ -105,11 +123,22 @@ func (g *generator) importCandidates() (list []candidate) {
 		if !seen[*n] {
 			seen[*n] = true
 			module, readable := identifier(n.Module), tail(n.Name)
-			list = append(list, candidate{readable: module + "_" + readable, exact: objfile.MangleModule(n.Module) + "_" + objfile.Mangle(n.Name),
+			list = append(list, candidate{readable: module + "_" + readable, exact: exactModule(n.Module) + "_" + objfile.Mangle(n.Name),
 				spare: module + "_import_" + readable, what: fmt.Sprintf("import %q of %q", n.Name, n.Module), name: &g.imports[i]})
 		}
 	}
 	return list
+}
+
+// exactModule is identifier, but different for different strings that begin identifiers.
+func exactModule(s string) string {
+	switch s = objfile.MangleModule(s); {
+	case s[0] == '_':
+		return "Z5f" + s[1:]
+	case isReservedStart(s + "_"):
+		return "Z57" + s[1:] // a W
+	}
+	return s
 }
 
 func (g *generator) exportCandidates() (list []candidate) {
@@ -125,51 +154,18 @@ func (g *generator) exportCandidates() (list []candidate) {
 	return list
 }
 
-// tail is identifier for what stands behind an underscore, and so may begin with a digit.
-func tail(s string) string { return strings.TrimPrefix(identifier("m"+s), "m") }
-
-// keywords are names that fields cannot have: keywords of C and C++ and of their compilers, macros of common headers and compilers, and
-// the types of fields, which would change their meaning in C++.
-const keywords = ` alignas alignof and and_eq asm assert atomic_cancel auto bitand bitor bool break case catch char char8_t char16_t char32_t
- class co_await co_return co_yield compl complex concept const const_cast consteval constexpr constinit continue decltype default delete do
- double dynamic_cast else enum environ errno explicit export extern false float for friend goto i386 if imaginary inline int linux long
- mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires restrict
- return short signed sizeof static static_assert static_cast stderr stdin stdout struct switch template this thread_local throw true try
- typedef typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile wchar_t while xor xor_eq NULL EOF I
- int32_t int64_t waot_instance waot_ref waot_v128
- _Alignas _Alignof _Atomic _BitInt _Bool _Complex _Decimal128 _Decimal32 _Decimal64 _Float128 _Float128x _Float16 _Float32 _Float32x
- _Float64 _Float64x _GNU_SOURCE _Generic _Imaginary _LP64 _Nonnull _Noreturn _Nullable _Pragma _Static_assert _Thread_local
- __alignof __amd64 __asm __attribute __auto_type __bf16 __bool __complex __const __cplusplus __decltype __extension __float128 __float80
- __fp16 __func __i386 __imag __inline __int128 __k8 __label __linux __null __nullptr __private_extern __real __restrict __seg_fs __seg_gs
- __signed __thread __typeof __underlying_type __unix __volatile __wchar_t __x86_64 `
-
-// field returns a name for a field like name that is not in used, and adds it there: underscores follow where it would be a keyword, begin
-// with a digit, or be used already.
+// field returns a name for a field like name that is not in used, and adds it there: m is in front if its beginning is reserved, and underscores follow
+// where it would be reserved, or be used already.
 func field(used map[string]bool, name string) string {
-	if name == "" || name[0] <= '9' {
+	if name == "" || isReservedStart(name) || strings.HasPrefix(name, runtimePrefix) {
 		name = "m" + name
 	}
-	for used[name] || isKeyword(name) {
+	if isReservedField(name) {
+		name += "_" // which no reserved name has at its end
+	}
+	for used[name] {
 		name += "_"
 	}
 	used[name] = true
 	return name
-}
-
-// types are those that the runtime's header brings along.
-const types = ` size_t ptrdiff_t max_align_t intptr_t uintptr_t intmax_t uintmax_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
- int_least8_t int_least16_t int_least32_t int_least64_t uint_least8_t uint_least16_t uint_least32_t uint_least64_t
- int_fast8_t int_fast16_t int_fast32_t int_fast64_t uint_fast8_t uint_fast16_t uint_fast32_t uint_fast64_t `
-
-// isReserved reports whether a function cannot have a name.
-func isReserved(name string) bool {
-	return isKeyword(name) || slices.Contains(strings.Fields(types), name)
-}
-
-// isKeyword reports whether a field cannot have a name. With two underscores more at its end, each can.
-func isKeyword(name string) bool {
-	between := strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") && !strings.HasSuffix(name, "___") // __asm__, __LINE__
-	limit := strings.HasSuffix(name, "_MAX") || strings.HasSuffix(name, "_MIN") || strings.HasSuffix(name, "_WIDTH")
-	builtin := strings.HasPrefix(name, "__is_") || strings.HasPrefix(name, "__has_") || strings.HasPrefix(name, "__builtin_")
-	return slices.Contains(strings.Fields(keywords), name) || between || limit || builtin && !strings.HasSuffix(name, "_")
 }

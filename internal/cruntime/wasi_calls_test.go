@@ -192,6 +192,7 @@ type world struct {
 	stdin   *os.File
 	sockets []*os.File
 	output  *os.File // standard output and errors, or nil for a file
+	null    bool     // the standard streams are empty and take everything
 	dirs    []wasi.Preopen
 }
 
@@ -271,10 +272,11 @@ func (s *script) runGo(w *world) *outcome {
 	o := &outcome{}
 	stdout := w.stdout(t)
 	defer stdout.Close()
-	c, err := wasi.New(&wasi.Options{
-		Args: []string{"prog", "", "two words"}, Env: []string{"K=V", "EMPTY="}, Stdin: w.stdin, Stdout: stdout, Stderr: stdout,
-		Preopens: w.dirs, Sockets: w.sockets,
-	})
+	options := wasi.Options{Args: []string{"prog", "", "two words"}, Env: []string{"K=V", "EMPTY="}, Preopens: w.dirs, Sockets: w.sockets}
+	if !w.null {
+		options.Stdin, options.Stdout, options.Stderr = w.stdin, stdout, stdout
+	}
+	c, err := wasi.New(&options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -418,6 +420,9 @@ func (s *script) runC(target *wasiTarget, exe string, w *world, more ...string) 
 			dir += "::ro"
 		}
 		args = append(args, "--dir", dir)
+	}
+	if w.null {
+		args = append(args, "--null")
 	}
 	args = append(args, "--", "prog", "", "two words", in, out)
 	cmd := exec.Command(args[0], args[1:]...)

@@ -431,6 +431,94 @@ var wasiScripts = map[string]func(s *script){
 		s.call(0, "fd_close", firstFree)
 		s.call(wasi.ErrnoPipe, "fd_write", firstFree+1, at, n, resultAt)
 	},
+	"numbers": func(s *script) { // of descriptors: renumbering over preopened directories, streams, what is closed, and out of range
+		at, n := s.iovec(bufferAt, 2)
+		rng := rand.New(rand.NewPCG(7, 8))
+		number := func() int {
+			if rng.IntN(12) == 0 {
+				return []int{15, 16, 17, 4095, 4096, 1<<31 - 1, 1 << 31, 1<<32 - 1}[rng.IntN(8)]
+			}
+			return rng.IntN(11)
+		}
+		for range 1000 {
+			fd := number()
+			switch rng.IntN(10) {
+			case 0, 1:
+				s.callTo(anyErrno, "path_open", []int{3, 4, fd}[rng.IntN(3)], 0, []string{"file", "a/b/deep", "a"}[rng.IntN(3)], 0, rightRead, rightsAll, 0, resultAt)
+			case 2:
+				s.callTo(anyErrno, "fd_close", fd)
+			case 3, 4, 5, 6:
+				s.callTo(anyErrno, "fd_renumber", fd, []int{fd, number()}[min(1, rng.IntN(5))])
+			case 7:
+				s.callTo(anyErrno, "fd_prestat_get", fd, resultAt)
+				s.callTo(anyErrno, "fd_prestat_dir_name", fd, bufferAt, 3)
+			case 8:
+				s.callTo(anyErrno, "fd_fdstat_get", fd, bufferAt)
+				s.callTo(anyErrno, "fd_filestat_get", fd, bufferAt)
+			case 9:
+				s.callTo(anyErrno, "fd_read", fd, at, n, resultAt)
+			}
+		}
+	},
+	"streams of nothing": func(s *script) {
+		s.world = func(w *world) { w.null = true }
+		at, n := s.iovec(bufferAt, 4, bufferAt+100, 6)
+		for fd := range 3 {
+			for _, name := range []string{"fd_read", "fd_write"} {
+				s.callTo(anyErrno, name, fd, at, n, resultAt)
+				s.callTo(anyErrno, name, fd, at, 0, resultAt)
+				s.callTo(anyErrno, name, fd, at, n, callsMemory)
+				for _, off := range []uint64{0, 7, 1 << 63} {
+					s.callTo(anyErrno, strings.Replace(name, "_", "_p", 1), fd, at, n, off, resultAt)
+				}
+			}
+			for _, flags := range []int{4, 1, 5, 0, 2} {
+				s.callTo(anyErrno, "fd_fdstat_set_flags", fd, flags)
+				s.callTo(anyErrno, "fd_read", fd, at, n, resultAt)
+				s.callTo(anyErrno, "fd_write", fd, at, n, resultAt)
+				s.callTo(anyErrno, "fd_fdstat_get", fd, bufferAt)
+			}
+			for whence := range 4 {
+				s.callTo(anyErrno, "fd_seek", fd, 1, whence, resultAt)
+				s.callTo(anyErrno, "fd_seek", fd, 1, whence, callsMemory)
+			}
+			s.callTo(anyErrno, "fd_tell", fd, resultAt)
+			s.callTo(anyErrno, "fd_advise", fd, 0, 1, 0)
+			s.callTo(anyErrno, "fd_advise", fd, 0, 1, 9)
+			s.callTo(anyErrno, "fd_allocate", fd, 0, 1)
+			s.call(0, "fd_sync", fd)
+			s.call(0, "fd_datasync", fd)
+			s.call(0, "fd_filestat_get", fd, bufferAt)
+			s.callTo(anyErrno, "fd_filestat_get", fd, callsMemory)
+			s.callTo(anyErrno, "fd_filestat_set_size", fd, 1)
+			s.callTo(anyErrno, "fd_filestat_set_times", fd, 1, 2, 5)
+			s.callTo(anyErrno, "fd_readdir", fd, bufferAt, 100, 0, resultAt)
+			s.callTo(anyErrno, "fd_prestat_get", fd, resultAt)
+			s.callTo(anyErrno, "path_open", fd, 0, "file", 0, rightRead, 0, 0, resultAt)
+			s.callTo(anyErrno, "sock_recv", fd, at, n, 0, resultAt, resultAt+8)
+			s.callTo(anyErrno, "sock_send", fd, at, n, 0, resultAt)
+			s.callTo(anyErrno, "sock_accept", fd, 0, resultAt)
+			s.callTo(anyErrno, "sock_shutdown", fd, 1)
+		}
+		var subs []byte
+		for i := range 9 { // of each stream, and a clock that is never due
+			sub := make([]byte, 48)
+			sub[0], sub[8], sub[16] = byte(i), byte(i%3), byte(i/3)
+			copy(sub[24:32], "\xff\xff\xff\xff\xff\xff\xff\x7f")
+			subs = append(subs, sub...)
+		}
+		s.write(bufferAt, subs)
+		s.call(0, "poll_oneoff", bufferAt, bufferAt+1000, 9, resultAt)
+		s.call(0, "fd_renumber", 2, 0)
+		s.callTo(anyErrno, "fd_write", 0, at, n, resultAt)
+		s.call(0, "path_open", 3, 0, "file", 0, rightRead, 0, 0, resultAt)
+		s.call(0, "fd_renumber", 2, 1)
+		s.callTo(anyErrno, "fd_read", 1, at, n, resultAt)
+		s.call(0, "fd_close", 0)
+		s.call(wasi.ErrnoBadf, "fd_close", 0)
+		s.call(0, "fd_renumber", 1, 0)
+		s.callTo(anyErrno, "fd_seek", 0, 0, 1, resultAt)
+	},
 	"output without a reader": func(s *script) {
 		s.world = func(w *world) {
 			r, out, err := os.Pipe()
@@ -653,7 +741,13 @@ func TestWASIRandom(t *testing.T) {
 	eachCalls(t, func(t *testing.T, w *wasiTarget, exe string, more []string) {
 		rng := rand.New(rand.NewPCG(11, 12))
 		for i := range rounds {
-			if !t.Run(fmt.Sprint(i), func(t *testing.T) { randomScript(t, w, rng, 200).both(w, exe, more...) }) {
+			if !t.Run(fmt.Sprint(i), func(t *testing.T) {
+				s := randomScript(t, w, rng, 200)
+				if i%4 == 3 {
+					s.world = func(w *world) { w.null = true }
+				}
+				s.both(w, exe, more...)
+			}) {
 				return
 			}
 		}
@@ -671,6 +765,14 @@ func TestWASIExchanged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+		}
+		must(os.Mkdir(w.dir+"/out/empty", 0o777))
+		var outside [3]os.FileInfo // the times of what is not the guest's
+		names := [len(outside)]string{w.dir + "/out", w.dir + "/out/canary", w.dir + "/out/sub"}
+		for i, name := range names {
+			st, err := os.Lstat(name)
+			must(err)
+			outside[i] = st
 		}
 		must(os.Mkdir(box+"/spare", 0o777))
 		must(os.WriteFile(box+"/spare/canary", []byte("inside"), 0o666))
@@ -709,9 +811,35 @@ func TestWASIExchanged(t *testing.T) {
 			s.callTo(anyErrno, "fd_close", firstFree)
 			s.callTo(anyErrno, "path_rename", 3, path, 3, "a/x")
 			s.callTo(anyErrno, "path_unlink_file", 3, "dir2/sub/file")
+			switch i % 6 {
+			case 0:
+				s.callTo(anyErrno, "path_symlink", "file", 3, "dir2/symlink")
+				s.callTo(anyErrno, "path_readlink", 3, "dir2/symlink", bufferAt, 100, resultAt)
+			case 1:
+				s.callTo(anyErrno, "path_create_directory", 3, "dir2/made")
+				s.callTo(anyErrno, "path_remove_directory", 3, "dir2/empty")
+			case 2:
+				s.callTo(anyErrno, "path_link", 3, 0, path, 3, "linked")
+				s.callTo(anyErrno, "path_open", 3, 0, "linked", 0, rightRead|rightWrite, 0, 0, resultAt)
+				s.callTo(anyErrno, "fd_write", firstFree, at, n, resultAt)
+				s.callTo(anyErrno, "fd_close", firstFree)
+				s.callTo(anyErrno, "path_unlink_file", 3, "linked")
+			case 3:
+				s.callTo(anyErrno, "path_filestat_set_times", 3, i/6%2, path, 1, 1, 5)
+			case 4:
+				s.callTo(anyErrno, "path_rename", 3, "dir2/sub", 3, "stolen")
+				s.callTo(anyErrno, "path_rename", 3, "a/b/deep", 3, path)
+			case 5:
+				s.callTo(anyErrno, "path_link", 3, 0, "file", 3, "dir2/canary2")
+			}
 		}
 		s.settle = func() { close(stop); <-stopped }
 		o := s.runC(target, exe, w, more...)
+		for i, name := range names {
+			if st, err := os.Lstat(name); err != nil || !st.ModTime().Equal(outside[i].ModTime()) {
+				t.Errorf("%s has changed: %v, before %v (%v)", name, st, outside[i], err)
+			}
+		}
 		opened, refused := 0, 0
 		for i := range o.errnos {
 			switch e := o.errnos[i]; {

@@ -458,24 +458,6 @@ func mergeSites(lists [][]abi.TrapSite) []abi.TrapSite {
 	return append(append(all, a...), b...)
 }
 
-func (d *decoder) stackMaps(m *tables) {
-	m.StackMaps = list[abi.StackMap](d.count(2, "number of stack maps"))
-	last := uint32(0)
-	for i := range m.StackMaps {
-		x := &m.StackMaps[i]
-		x.Offset = d.offset(last)
-		last = x.Offset
-		n := d.count(1, "number of slots")
-		if d.err != nil {
-			return
-		}
-		x.Slots = list[int32](n)
-		for j := range x.Slots {
-			x.Slots[j] = d.signed32("slot of a stack map")
-		}
-	}
-}
-
 func (d *decoder) calls(m *tables) {
 	m.Calls = list[abi.CallSite](d.count(3, "number of calls"))
 	var last lastSite

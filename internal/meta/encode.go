@@ -17,7 +17,7 @@ const (
 )
 
 // FormatVersion is the version of the encoding of all four sections.
-const FormatVersion = 9
+const FormatVersion = 10
 
 // Every section begins with a header: magic, kind, version, two zero bytes,
 // the size of the payload (4 bytes) and the first bytes of its SHA-256.
@@ -249,18 +249,8 @@ func EncodeTables(m *Module) (s Sections) {
 	landmarks := e.traps(m.Traps)
 	s.Traps = e.finish()
 
-	e = newTable(kindStackMaps, 8*len(m.StackMaps))
-	e.count(len(m.StackMaps))
-	last := uint32(0)
-	for i := range m.StackMaps {
-		x := &m.StackMaps[i]
-		e.num32(x.Offset - last)
-		e.count(len(x.Slots))
-		for _, d := range x.Slots {
-			e.signed(int64(d))
-		}
-		last = x.Offset
-	}
+	e = newTable(kindStackMaps, 2*m.StackMaps.Len()+2*len(m.StackMaps.Changes))
+	e.stackMaps(&m.StackMaps)
 	s.StackMaps = e.finish()
 
 	e = newTable(kindCalls, 4*len(m.Calls)+8*len(m.Inlined)+24*len(m.Funcs))

@@ -131,7 +131,7 @@ type Module struct {
 	// Sorted by Offset, which is in .text.
 	Traps     []abi.TrapSite
 	Calls     []abi.CallSite
-	StackMaps []abi.StackMap
+	StackMaps StackMaps
 	// Inlined is the table of places in functions that were inlined, which Src of traps and calls refers to.
 	Inlined []abi.Inlined
 

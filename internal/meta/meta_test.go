@@ -30,9 +30,32 @@ func sample() *Module {
 		Exports:   []Export{{"g", 0, 1}, {"t", 1, 1}, {"m", 2, 0}, {"", 3, 2}},
 		Traps:     []abi.TrapSite{{Offset: 16, Code: abi.TrapUnreachable, Fault: abi.FaultUndefined, Memory: 0, Src: 77}, {Offset: 4095, Code: abi.TrapMemoryOutOfBounds, Fault: abi.FaultMemory, Memory: 1, Src: abi.InlinedPlace + 2}},
 		Calls:     []abi.CallSite{{Offset: 17, Src: 6}, {Offset: 116, Src: abi.InlinedPlace}, {Offset: 4096, Src: 0}},
-		StackMaps: []abi.StackMap{{Offset: 116, Slots: []int32{-8, -48}}, {Offset: 138, Slots: []int32{-1 << 30}}, {Offset: 4010, Slots: nil}},
+		StackMaps: coded(sampleMaps()...),
 		Inlined:   []abi.Inlined{{Func: 2, Src: 900, Caller: 6}, {Func: 1, Src: 70, Caller: abi.InlinedPlace}, {Func: 1, Src: 75, Caller: abi.InlinedPlace}},
 		Digests:   []SectionDigest{{".text", [DigestSize]byte{1, 2, 3}}},
+	}
+}
+
+func sampleMaps() []abi.StackMap {
+	return []abi.StackMap{{Offset: 116, Slots: []int32{-8, -48}}, {Offset: 138, Slots: []int32{-1 << 30}}, {Offset: 4010, Slots: nil}}
+}
+
+// coded are maps of functions of their own.
+func coded(maps ...abi.StackMap) StackMaps {
+	var b StackMapBuilder
+	for _, m := range maps {
+		b.Function()
+		b.Add(m.Offset, m.Slots)
+	}
+	return b.Maps
+}
+
+// mapped changes the maps of a sample.
+func mapped(change func(maps []abi.StackMap)) func(*Module) {
+	return func(m *Module) {
+		maps := sampleMaps()
+		change(maps)
+		m.StackMaps = coded(maps...)
 	}
 }
 
@@ -164,16 +187,16 @@ func TestInvalid(t *testing.T) {
 		{"call 1 is out of order", func(m *Module) { m.Calls[1].Offset = 17 }},
 		{"call 0, at 0x10, is in no function", func(m *Module) { m.Calls[0].Offset = 16 }},
 		{"call 2, at 0x1001, is in no function", func(m *Module) { m.Calls[2].Offset = 4097 }},
-		{"stack map 2, at 0x1001, is in no function", func(m *Module) { m.StackMaps[2].Offset = 4097 }},
-		{"stack map 0, at 0x75, is in no function", func(m *Module) { m.StackMaps[0].Offset = 117 }},
-		{"stack map 1 is out of order", func(m *Module) { m.StackMaps[1].Offset = 116 }},
-		{"slot -12 of stack map 0 is", func(m *Module) { m.StackMaps[0].Slots[0] = -12 }},
-		{"slot 0 of stack map 0 is", func(m *Module) { m.StackMaps[0].Slots[0] = 0 }},
-		{"slot 8 of stack map 0 is", func(m *Module) { m.StackMaps[0].Slots[0] = 8 }},
-		{"slot -56 of stack map 0 is outside of the frame of 48 bytes", func(m *Module) { m.StackMaps[0].Slots[0] = -56 }},
-		{"slot -1073741824 of stack map 0 is outside of the frame of 48 bytes", func(m *Module) { m.StackMaps[0].Slots[0] = -1 << 30 }},
-		{"slot -2147483648 of stack map 1 is", func(m *Module) { m.StackMaps[1].Slots[0] = -1 << 31 }},
-		{"slot -8 of stack map 2 is outside of the frame of 0 bytes", func(m *Module) { m.StackMaps[2].Slots = []int32{-8} }},
+		{"stack map 2, at 0x1001, is in no function", mapped(func(m []abi.StackMap) { m[2].Offset = 4097 })},
+		{"stack map 0, at 0x75, is in no function", mapped(func(m []abi.StackMap) { m[0].Offset = 117 })},
+		{"stack map 1 is out of order", mapped(func(m []abi.StackMap) { m[1].Offset = 116 })},
+		{"slots [-12] of stack map 0 are", mapped(func(m []abi.StackMap) { m[0].Slots[0] = -12 })},
+		{"slots [0] of stack map 0 are", mapped(func(m []abi.StackMap) { m[0].Slots[0] = 0 })},
+		{"slots [8] of stack map 0 are", mapped(func(m []abi.StackMap) { m[0].Slots[0] = 8 })},
+		{"slots [-56] of stack map 0 are outside of the frame of 48 bytes", mapped(func(m []abi.StackMap) { m[0].Slots[0] = -56 })},
+		{"slots [-1073741824] of stack map 0 are outside of the frame of 48 bytes", mapped(func(m []abi.StackMap) { m[0].Slots[0] = -1 << 30 })},
+		{"slots [-2147483648] of stack map 1 are", mapped(func(m []abi.StackMap) { m[1].Slots[0] = -1 << 31 })},
+		{"slots [-8] of stack map 2 are outside of the frame of 0 bytes", mapped(func(m []abi.StackMap) { m[2].Slots = []int32{-8} })},
 	} {
 		m := sample()
 		c.change(m)

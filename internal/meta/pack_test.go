@@ -29,7 +29,7 @@ func manySites() (*Module, Sizes) {
 		m.Traps = append(m.Traps, abi.TrapSite{Offset: f.Text + 9*i + r.Uint32N(9), Code: abi.TrapMemoryOutOfBounds, Fault: abi.FaultMemory, Src: src})
 		m.Calls = append(m.Calls, abi.CallSite{Offset: f.Text + 12*i + r.Uint32N(12), Src: src})
 	}
-	m.StackMaps = nil
+	m.StackMaps = StackMaps{}
 	s := sampleSizes
 	s.Text = uint64(f.Text + f.Size)
 	return m, s

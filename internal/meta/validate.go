@@ -255,17 +255,6 @@ func (v *validator) traps() {
 	})
 }
 
-func (v *validator) stackMaps() {
-	m := v.m
-	v.returns("stack map", len(m.StackMaps), func(i int) uint32 { return m.StackMaps[i].Offset }, func(i int, f *Func) {
-		for _, s := range m.StackMaps[i].Slots {
-			if s%8 != 0 || s >= 0 || -int64(s) > int64(f.Frame) {
-				v.require(false, "slot %d of stack map %d is outside of the frame of %d bytes", s, i, f.Frame)
-			}
-		}
-	})
-}
-
 // places checks that the table of inlined places names functions of the module, each behind its callers, and that sites refer to its entries.
 func (v *validator) places() {
 	m := v.m

@@ -11,6 +11,7 @@
 package program
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -49,7 +50,12 @@ type Options struct {
 	Grants Grants
 	// Stripped leaves out the symbol table.
 	Stripped bool
+	// MaxStack is the size of the program's stack in bytes, from abi.MinStack to MaxStack; 0 means abi.DefaultStack. It is rounded up to a multiple of 16.
+	MaxStack uint64
 }
+
+// MaxStack is how large the stack of a program can be, in bytes.
+const MaxStack = 1 << 30
 
 // The exports of a program.
 const (
@@ -74,7 +80,7 @@ func Link(o *objfile.Object, m *meta.Module, opt *Options) ([]byte, error) {
 		return nil, err
 	}
 	o, memory := cutMemory(o, m)
-	inputs := []link.Input{{Name: "runtime", Object: runtime}, {Name: opt.Prefix, Object: packed(o)}, {Name: "grants", Object: describe(o.Machine, opt.Prefix, initialize, &opt.Grants, memory)}}
+	inputs := []link.Input{{Name: "runtime", Object: runtime}, {Name: opt.Prefix, Object: packed(o)}, {Name: "grants", Object: describe(o.Machine, initialize, opt, memory)}}
 	return link.Executable(nil, inputs, link.Options{Entry: entryPoint, Stripped: opt.Stripped})
 }
 
@@ -180,7 +186,8 @@ const (
 )
 
 // describe makes the object with struct waot_program of c/start.c: the program, and what it is granted.
-func describe(machine objfile.Machine, name string, initialize bool, g *Grants, memory initialMemory) *objfile.Object {
+func describe(machine objfile.Machine, initialize bool, opt *Options, memory initialMemory) *objfile.Object {
+	name, g := opt.Prefix, &opt.Grants
 	d := &table{o: &objfile.Object{Machine: machine}}
 	d.o.Sections = []objfile.Section{
 		secConst: {Name: ".data.rel.ro", Flags: objfile.Alloc | objfile.Write, Align: wordSize},
@@ -226,6 +233,7 @@ func describe(machine objfile.Machine, name string, initialize bool, g *Grants, 
 	d.word(uint64(len(g.Dirs)))
 	d.address(sectionSymbol(secConst), env)
 	d.word(flags)
+	d.word((cmp.Or(opt.MaxStack, abi.DefaultStack) + 15) &^ 15)
 	if memory.contents != nil {
 		d.address(sectionSymbol(secMemory), 0)
 	} else {

@@ -352,32 +352,6 @@ func TestFewFiles(t *testing.T) {
 	}
 }
 
-// TestClosedStreams checks that no file of a program gets the number of a standard stream that was closed.
-func TestClosedStreams(t *testing.T) {
-	module := wasm(t, `(module
-	  (import "wasi_snapshot_preview1" "path_open" (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
-	  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
-	  (memory (export "memory") 1)
-	  (data (i32.const 0) "\08\00\00\00\04\00\00\00file")
-	  (func $open_file (result i32) (call $open (i32.const 3) (i32.const 0) (i32.const 8) (i32.const 4) (i32.const 1) (i64.const 64) (i64.const 0) (i32.const 0) (i32.const 16)))
-	  (func (export "_start")
-	    (drop (call $open_file)) (drop (call $open_file)) (drop (call $open_file)) (drop (call $open_file))
-	    ;; the streams are there, and take what is written
-	    (br_if 0 (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 20)))
-	    (br_if 0 (call $write (i32.const 2) (i32.const 0) (i32.const 1) (i32.const 20)))
-	    unreachable))`)
-	for _, target := range compile.Targets() {
-		dir := t.TempDir()
-		m, o := machine(t, target), program.Options{Grants: program.Grants{Dirs: []program.Dir{{Host: dir, Guest: "/"}}}}
-		cmd := m.Command(t.Context(), build(t, target, module, &o))
-		cmd = exec.CommandContext(t.Context(), "sh", append([]string{"-c", `exec "$@" <&- >&- 2>&-`, "sh"}, cmd.Args...)...)
-		err := cmd.Run()
-		if b, e := os.ReadFile(filepath.Join(dir, "file")); len(b) > 0 || e != nil || cmd.ProcessState.ExitCode() != 134 {
-			t.Errorf("%s: %v; the file has %q (%v)", target, err, b, e)
-		}
-	}
-}
-
 // TestGofmt formats a file of Go's library with gofmt as an executable on each machine, and with gofmt itself.
 func TestGofmt(t *testing.T) {
 	testenv.OnlyFull(t, "gofmt as an executable")

@@ -116,19 +116,10 @@ func (lv *Liveness) noteGlobal(v, b uint32) {
 	lv.global = stop.Append(lv.In.Stop, lv.global, globalUse{b, first})
 }
 
-// A function may be small and have many values that are live through many
-// blocks: their product takes memory here, in claims and in stack maps. The largest real
-// functions (of Go's compiler and SQLite, among 31,000) have 135,000 pairs of value and block,
-// and never more than 30 for an instruction.
-const (
-	maxPairs        = 1 << 21
-	maxPairsPerInst = 64
-)
-
 // maxLive returns the greatest accepted number of pairs of a value and a place where it is live.
 func (fn *function) maxLive() int { return maxLive(fn.In) }
 
-func maxLive(in *regalloc.Input) int { return maxPairs + maxPairsPerInst*len(in.Insts) }
+func maxLive(in *regalloc.Input) int { return regalloc.FreePairs + regalloc.PairsPerInst*len(in.Insts) }
 
 // LimitLive returns an error if there are more than the greatest accepted number of pairs of a value of in and a place where it is live; v is one of them.
 func LimitLive(in *regalloc.Input, pairs int, v uint32) error {
@@ -191,6 +182,7 @@ func (lv *Liveness) propagate() error {
 			return failLive(limit, None, lv.batch(uint32(batch))[0])
 		}
 	}
+	lv.Out.Stats.Live = in.PairsBeyond(pairs)
 	return nil
 }
 

@@ -18,7 +18,8 @@ type resolver struct {
 	entries    []uint32
 	entriesEnd []uint32 // by block
 	gaps       []gap
-	pairs      []uint64 // of makeStackMaps
+	mapEvents  []mapEvent // of makeStackMaps, as active, slots
+	active     []uint32
 	unread     []uint32 // of leaveOut
 }
 

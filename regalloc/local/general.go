@@ -271,9 +271,14 @@ func (a *Allocator) safepoint(d *demand) {
 		}
 	}
 	slices.Sort(out.StackMapSlots[start:])
-	out.StackMaps = stop.Append(a.in.Stop, out.StackMaps, regalloc.StackMap{
-		Inst: regalloc.Inst(d.i), Slots: regalloc.Range{Start: start, End: uint32(len(out.StackMapSlots))},
-	})
+	list := regalloc.Range{Start: start, End: uint32(len(out.StackMapSlots))}
+	if n := len(out.StackMaps); n > 0 {
+		// Calls in a row with the same references share a list.
+		if last := out.StackMaps[n-1].Slots; slices.Equal(out.StackMapSlots[last.Start:last.End], out.StackMapSlots[start:]) {
+			list, out.StackMapSlots = last, out.StackMapSlots[:start]
+		}
+	}
+	out.StackMaps = stop.Append(a.in.Stop, out.StackMaps, regalloc.StackMap{Inst: regalloc.Inst(d.i), Slots: list})
 }
 
 // keeps reports whether v, a reference, is read late in a slot.

@@ -67,6 +67,7 @@ const (
 	AssertTrap            CommandType = "assert_trap"
 	AssertExhaustion      CommandType = "assert_exhaustion"
 	AssertException       CommandType = "assert_exception"
+	AssertSuspension      CommandType = "assert_suspension"
 	AssertInvalid         CommandType = "assert_invalid"
 	AssertMalformed       CommandType = "assert_malformed"
 	AssertUnlinkable      CommandType = "assert_unlinkable"
@@ -80,7 +81,7 @@ const (
 // commandTypes are the types that exist.
 var commandTypes = [...]CommandType{
 	Module, ModuleDefinition, ModuleInstance, Register, ActionCommand, AssertReturn, AssertTrap,
-	AssertExhaustion, AssertException, AssertInvalid, AssertMalformed, AssertUnlinkable,
+	AssertExhaustion, AssertException, AssertSuspension, AssertInvalid, AssertMalformed, AssertUnlinkable,
 	AssertUninstantiable, AssertInvalidCustom, AssertMalformedCustom, Thread, Wait,
 }
 
@@ -187,7 +188,7 @@ func (s *Script) normalize(commands []Command) error {
 // that does not exist.
 func checkAction(c *Command) error {
 	switch c.Type {
-	case ActionCommand, AssertReturn, AssertTrap, AssertExhaustion, AssertException:
+	case ActionCommand, AssertReturn, AssertTrap, AssertExhaustion, AssertException, AssertSuspension:
 		if c.Action == nil {
 			return fmt.Errorf("%s without an action", c.Type)
 		}

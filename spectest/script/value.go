@@ -146,6 +146,8 @@ func (v *Value) scalar(s string) error {
 	if size < 64 {
 		bits &= 1<<size - 1
 	}
-	v.Bits = bits
+	if v.Bits = bits; v.Type == "funcref" {
+		v.Match, v.Bits = MatchNonNull, 0 // engines do not tell which function it is
+	}
 	return nil
 }

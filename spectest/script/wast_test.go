@@ -89,15 +89,16 @@ func TestTextForms(t *testing.T) {
 				{Type: "v128", Match: MatchVector, Lane: "f32", Lanes: []Value{
 					{Type: "f32", Bits: 0x3f800000}, {Type: "f32", Match: MatchNaNCanonical}, {Type: "f32"}, {Type: "f32", Match: MatchNaNArithmetic}}},
 				{Type: "either", Match: MatchEither, Either: []Value{one, {Type: "funcref", Match: MatchNull}}}}}},
-		{`(assert_return (invoke $m "f" (i32.const 1)) (ref.null) (ref.null extern) (ref.null none) (ref.extern 7) (ref.extern) (ref.func) (ref.host 3) (ref.i31))`,
+		{`(assert_return (invoke $m "f" (i32.const 1)) (ref.null) (ref.null extern) (ref.null none) (ref.extern 7) (ref.extern) (ref.func) (ref.func 2) (ref.host 3) (ref.i31))`,
 			Command{Type: AssertReturn, Action: call, Expected: []Value{
 				{Type: "refnull", Match: MatchNull}, {Type: "externref", Match: MatchNull}, {Type: "nullref", Match: MatchNull},
-				{Type: "externref", Match: MatchHost, Bits: 7}, {Type: "externref", Match: MatchNonNull}, {Type: "funcref", Match: MatchNonNull},
+				{Type: "externref", Match: MatchHost, Bits: 7}, {Type: "externref", Match: MatchNonNull}, {Type: "funcref", Match: MatchNonNull}, {Type: "funcref", Match: MatchNonNull},
 				{Type: "anyref", Match: MatchHost, Bits: 3}, {Type: "i31ref", Match: MatchNonNull}}}},
 		{`(assert_trap (invoke $m "f" (i32.const 1)) "unreachable")`, Command{Type: AssertTrap, Action: call, Text: "unreachable"}},
 		{`(assert_trap (module) "unreachable")`, Command{Type: AssertUninstantiable, Filename: "x.0.wasm", ModuleType: "binary", Text: "unreachable"}},
 		{`(assert_exhaustion (invoke $m "f" (i32.const 1)) "call stack exhausted")`, Command{Type: AssertExhaustion, Action: call, Text: "call stack exhausted"}},
 		{`(assert_exception (invoke $m "f" (i32.const 1)))`, Command{Type: AssertException, Action: call}},
+		{`(assert_suspension (invoke $m "f" (i32.const 1)) "unhandled")`, Command{Type: AssertSuspension, Action: call, Text: "unhandled"}},
 		{`(assert_malformed (module quote "(") "a")`, Command{Type: AssertMalformed, Filename: "x.0.wat", ModuleType: "text", Text: "a"}},
 		{`(assert_malformed (module binary "") "a")`, Command{Type: AssertMalformed, Filename: "x.0.wasm", ModuleType: "binary", Text: "a"}},
 		{`(assert_unlinkable (module) "a")`, Command{Type: AssertUnlinkable, Filename: "x.0.wasm", ModuleType: "binary", Text: "a"}},

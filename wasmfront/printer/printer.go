@@ -3,6 +3,7 @@ package printer
 import (
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/waot-project/waot/internal/abi"
@@ -39,7 +40,7 @@ func Module(w io.Writer, b []byte) error {
 	}
 	p := &printer{w: w, m: m}
 	p.index = p.appendIndex
-	names, known := m.DecodeAllNames()
+	names, known := printableNames(m)
 	p.text("(module")
 	if known {
 		p.useNames(names)
@@ -60,6 +61,21 @@ func Module(w io.Writer, b []byte) error {
 	p.text(")\n")
 	p.flush()
 	return p.err
+}
+
+// printableNames returns the names in the first name section. It is false if the text cannot have them, and also if it may turn out to have none of them
+// while there is another name section, which would become the first.
+func printableNames(m *wasmfront.Module) (*wasmfront.AllNames, bool) {
+	names, known := m.DecodeAllNames()
+	sections := 0
+	for i := range m.Customs {
+		if m.Customs[i].Name == "name" {
+			sections++
+		}
+	}
+	// Names of locals and labels that do not exist are not printed; other entities exist.
+	sure := known && (names.HasModule || slices.ContainsFunc(names.Spaces[:], func(list []wasmfront.NameAssoc) bool { return len(list) > 0 }))
+	return names, sure || known && sections == 1
 }
 
 // definitions writes what functions refer to.

@@ -42,6 +42,7 @@ type Translator struct {
 	saved    []clif.Value  // parameters of open ifs, for their else parts
 	open     []uint32      // scratch of scan: open blocks, by number of the loop
 	live     bool          // the current point is reachable
+	beyond   int           // see Beyond
 }
 
 // frame is an open block.
@@ -125,10 +126,13 @@ func (t *Translator) Func(f *clif.Func, i uint32) error {
 		return err
 	}
 	t.ssa.removeTrivial()
-	if t.size()+perOperand*t.ssa.numOperands() > maxSize {
+	size := t.size() + perOperand*t.ssa.numOperands()
+	if size > maxSize {
 		t.tooComplex(int(t.b.Src), maxSize)
 		return t.check.Err()
 	}
+	passed := (perValue + perOperand) * t.check.Values() // the module has a limit of them
+	t.beyond = max(0, size-passed-bytes*sizePerByte) + max(0, t.ssa.steps-bytes*stepsPerByte)/(freeSteps/freeSize)
 	t.ssa.finish()
 	return nil
 }
@@ -150,6 +154,10 @@ func GrownBytes(values, pool int) int64 { return bytesPerSize * int64(perValue*v
 
 // bytesPerSize is measured: see docs/correctness.md.
 const bytesPerSize = 100
+
+// Beyond returns what the construction has taken beyond what is for each byte of the body, where a function may have freeSize, and
+// as much again in steps.
+func (t *Translator) Beyond() int { return t.beyond }
 
 // A function may be small and its SSA form huge: each branch may carry a
 // thousand operands, each of many locals may need a merge in each of many

@@ -80,6 +80,9 @@ type custom struct {
 	text  int // offset
 }
 
+// nameSection is what the section is called that has the names of entities.
+const nameSection = "name"
+
 // The ranks of custom sections that are written without a section.
 const (
 	rankFirst = -1
@@ -156,8 +159,18 @@ func (a *assembler) module() *Module {
 		s.bytes = appendIndex(nil, a.sections[secData].count)
 	}
 	w := writer{stop: a.scan.stop, out: []byte("\x00asm\x01\x00\x00\x00")}
+	names := a.nameSection()
+	name := func() {
+		if len(names) > 0 {
+			w.custom(nameSection, names, 0)
+		}
+		names = nil
+	}
 	for rank, customs := range a.customs {
 		for i := range customs {
+			if customs[i].name == nameSection {
+				name() // the first one counts
+			}
 			w.custom(customs[i].name, customs[i].bytes, customs[i].text)
 		}
 		// Section i is between the ranks 2*i and 2*i+1.
@@ -166,9 +179,7 @@ func (a *assembler) module() *Module {
 			w.section(id, &a.sections[id])
 		}
 	}
-	if names := a.nameSection(); len(names) > 0 {
-		w.custom("name", names, 0)
-	}
+	name()
 	return &Module{ID: a.id, Wasm: w.out, text: a.scan.text, places: w.places}
 }
 

@@ -64,7 +64,9 @@ var longTexts = []struct {
 	{"segments", func(n int) string {
 		return "(module (memory 1) " + strings.Repeat(`(data (i32.const 0) "a")`, n) + ")"
 	}},
-	{"strings", func(n int) string { return "(module (memory 1) (data (i32.const 0) " + strings.Repeat(`"a" `, n) + "))" }},
+	{"strings", func(n int) string {
+		return "(module (memory 1) (data (i32.const 0) " + strings.Repeat(`"a" `, n) + "))"
+	}},
 	{"a string", func(n int) string {
 		return "(module (memory 1) (data (i32.const 0) \"" + strings.Repeat(`\00`, n) + "\"))"
 	}},

@@ -52,11 +52,11 @@ CORE_INLINE long waot_sys_call(long n, long a, long b, long c, long d, long e, l
 enum {
 #ifdef __x86_64__
 	CORE_NR_read = 0, CORE_NR_write = 1, CORE_NR_close = 3, CORE_NR_mmap = 9, CORE_NR_mprotect = 10, CORE_NR_munmap = 11,
-	CORE_NR_rt_sigaction = 13, CORE_NR_rt_sigprocmask = 14, CORE_NR_getpid = 39, CORE_NR_sigaltstack = 131, CORE_NR_gettid = 186,
+	CORE_NR_rt_sigaction = 13, CORE_NR_rt_sigprocmask = 14, CORE_NR_rt_sigpending = 127, CORE_NR_rt_sigtimedwait = 128, CORE_NR_getpid = 39, CORE_NR_sigaltstack = 131, CORE_NR_gettid = 186,
 	CORE_NR_exit_group = 231, CORE_NR_tgkill = 234, CORE_NR_openat = 257, CORE_NR_statx = 332,
 #else
 	CORE_NR_read = 63, CORE_NR_write = 64, CORE_NR_close = 57, CORE_NR_mmap = 222, CORE_NR_mprotect = 226, CORE_NR_munmap = 215,
-	CORE_NR_rt_sigaction = 134, CORE_NR_rt_sigprocmask = 135, CORE_NR_getpid = 172, CORE_NR_sigaltstack = 132, CORE_NR_gettid = 178,
+	CORE_NR_rt_sigaction = 134, CORE_NR_rt_sigprocmask = 135, CORE_NR_rt_sigpending = 136, CORE_NR_rt_sigtimedwait = 137, CORE_NR_getpid = 172, CORE_NR_sigaltstack = 132, CORE_NR_gettid = 178,
 	CORE_NR_exit_group = 94, CORE_NR_tgkill = 131, CORE_NR_openat = 56, CORE_NR_statx = 291,
 #endif
 	CORE_PROT_NONE = 0, CORE_PROT_READ = 1, CORE_PROT_WRITE = 2, CORE_PROT_EXEC = 4, CORE_PROT_RW = 3,
@@ -87,6 +87,46 @@ static void core_unmap(void *at, uint64_t size)
 		waot_sys_call(CORE_NR_munmap, (long)at, (long)size, 0, 0, 0, 0);
 }
 
+/* core_sys makes a system call, again when a signal has cut it short. It is not inlined: it has many callers, into which compilers would copy it even
+ * for size. */
+__attribute__((noinline)) static long core_sys(long n, long a, long b, long c, long d, long e, long f)
+{
+	long r;
+	do
+		r = waot_sys_call(n, a, b, c, d, e, f);
+	while (r == -4 /* EINTR */);
+	return r;
+}
+
+static void core_raise(int signal)
+{
+	long process = waot_sys_call(CORE_NR_getpid, 0, 0, 0, 0, 0, 0), thread = waot_sys_call(CORE_NR_gettid, 0, 0, 0, 0, 0, 0);
+	waot_sys_call(CORE_NR_tgkill, process, thread, signal, 0, 0, 0);
+}
+
+/* core_quiet makes a call that may raise SIGPIPE or SIGXFSZ, and keeps the signal from the process, which is not the guest's to end. The kernel
+ * raises them also where it has written a part, and then the result is no error. So only the result `whole`, of a call that has done all, says that
+ * there is none: else what is pending afterwards, and was not before, is taken. What another process has sent meanwhile is not the call's, and is raised again. */
+static __attribute__((noinline)) long core_quiet(long n, long a, long b, long c, long d, long whole)
+{
+	const uint64_t both = 1u << 12 | 1u << 24;
+	const long block = 0, set = 2, size = 8;
+	const int64_t none[2] = {0, 0}; /* a time */
+	uint64_t old = 0, pending = 0;
+	int32_t info[32];               /* siginfo_t: the kind is at 8, the process that has sent it at 16 */
+	core_sys(CORE_NR_rt_sigprocmask, block, (long)&both, (long)&old, size, 0, 0);
+	if (old & both)
+		core_sys(CORE_NR_rt_sigpending, (long)&pending, size, 0, 0, 0, 0);
+	long r = core_sys(n, a, b, c, d, 0, 0), got = -1;
+	uint64_t ours = both & ~pending;
+	if (r != whole && ours)
+		got = core_sys(CORE_NR_rt_sigtimedwait, (long)&ours, (long)info, (long)none, size, 0, 0);
+	if (got > 0 && info[2] <= 0 && info[4] != (int32_t)waot_sys_call(CORE_NR_getpid, 0, 0, 0, 0, 0, 0))
+		core_raise((int)got);
+	core_sys(CORE_NR_rt_sigprocmask, set, (long)&old, 0, size, 0, 0);
+	return r;
+}
+
 /* The largest page that a kernel may have, in bytes. What has protections of its own begins at a multiple of it. */
 #define CORE_PAGE 65536ull
 
@@ -102,18 +142,48 @@ CORE_INLINE uint64_t core_page_up(uint64_t n) { return (n + CORE_PAGE - 1) & ~(C
 
 /* ---- Text ---- */
 
-/* core_line is a line of text that is cut where its room ends. */
+/* core_write writes all of a text, or until an error, which is nobody's to hear of. */
+static void core_write(int fd, const char *s, size_t n)
+{
+	while (n > 0) {
+		long r = core_quiet(CORE_NR_write, fd, (long)s, (long)n, 0, (long)n);
+		if (r <= 0)
+			return;
+		s += r;
+		n -= (size_t)r;
+	}
+}
+
+/* core_line is a line of text. Where its room ends, it is written to fd and begins again, or cut if there is no fd (-1). */
 struct core_line {
 	char *at;
 	size_t size, room;
+	int fd;
 };
+
+static void core_flush(struct core_line *l)
+{
+	core_write(l->fd, l->at, l->size);
+	l->size = 0;
+}
+
+/* core_put_whole appends n bytes, all of them or none, and reports which. */
+static bool core_put_whole(struct core_line *l, const char *s, size_t n)
+{
+	if (l->fd >= 0 && l->size + n >= l->room)
+		core_flush(l);
+	if (l->size + n >= l->room)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		l->at[l->size++] = s[i];
+	l->at[l->size] = 0;
+	return true;
+}
 
 static void core_put(struct core_line *l, const char *s, size_t n)
 {
-	for (size_t i = 0; i < n && l->size + 1 < l->room; i++)
-		l->at[l->size++] = s[i];
-	if (l->room)
-		l->at[l->size] = 0;
+	for (size_t i = 0; i < n && core_put_whole(l, s + i, 1); i++)
+		;
 }
 
 static size_t core_length(const char *s)
@@ -137,25 +207,86 @@ static void core_put_number(struct core_line *l, uint64_t x, unsigned base)
 	core_put(l, digits + n, sizeof digits - n);
 }
 
-/* core_put_name appends a name that the module gives; what could steer a terminal or break the line becomes a question mark. */
-static void core_put_name(struct core_line *l, const waot_frame *f)
+/* core_rune decodes the character at the beginning of n > 0 bytes into *c, and returns its length in bytes; 0 for what is no UTF-8. */
+static size_t core_rune(const char *s, size_t n, uint32_t *c)
 {
-	for (uint32_t i = 0; i < f->name_size; i++) {
-		char c = f->name[i];
-		if ((unsigned char)c < ' ' || c == 0x7f)
-			c = '?';
-		core_put(l, &c, 1);
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	const uint8_t *p = (const uint8_t *)s;
+	*c = p[0];
+	if (p[0] < 0x80)
+		return 1;
+	size_t size = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	if (p[0] < 0xc0 || p[0] > 0xf7 || size > n)
+		return 0;
+	uint32_t v = p[0] & (0x7fu >> size);
+	for (size_t i = 1; i < size; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		v = v << 6 | (p[i] & 0x3fu);
+	}
+	if (v < least[size] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
+		return 0;
+	*c = v;
+	return size;
+}
+
+/* core_hides reports whether a character from 0x80 on steers a terminal or an editor, or cannot be seen. Package quote has the same ranges. */
+static bool core_hides(uint32_t c)
+{
+	static const uint32_t ranges[][2] = {
+		{0x80, 0x9f}, {0x61c, 0x61c}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xfffe, 0xffff}, {0xe0000, 0xe0fff},
+	};
+	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+		if (c >= ranges[i][0] && c <= ranges[i][1])
+			return true;
+	return false;
+}
+
+/* core_put_name appends a name of n bytes that somebody else has given. What could steer a terminal or break the line is written with digits, as
+ * \xNN or \u{N}. It cuts the name between two characters where the line's room or `most` bytes of its end. */
+static void core_put_name(struct core_line *l, const char *name, size_t n, size_t most)
+{
+	while (n > 0) {
+		uint32_t c;
+		char room[12];
+		struct core_line escape = {room, 0, sizeof room, -1};
+		const char *unit = name;
+		size_t used = core_rune(name, n, &c), size = used;
+		if (used == 0 || c < ' ' || c == 0x7f) {
+			used = 1;
+			core_puts(&escape, c < 16 ? "\\x0" : "\\x");
+			core_put_number(&escape, c, 16);
+		} else if (core_hides(c)) {
+			core_puts(&escape, "\\u{");
+			core_put_number(&escape, c, 16);
+			core_puts(&escape, "}");
+		}
+		if (escape.size) {
+			unit = room;
+			size = escape.size;
+		}
+		if (size > most) {
+			core_puts(l, "...");
+			return;
+		}
+		if (!core_put_whole(l, unit, size))
+			return;
+		most -= size;
+		name += used;
+		n -= used;
 	}
 }
 
-static void core_put_function(struct core_line *l, const waot_frame *f)
+static void core_put_function(struct core_line *l, const waot_frame *f, const char *unnamed, size_t most)
 {
 	core_puts(l, "function ");
 	core_put_number(l, f->function, 10);
 	if (f->name_size) {
 		core_puts(l, " (");
-		core_put_name(l, f);
+		core_put_name(l, f->name, f->name_size, most);
 		core_puts(l, ")");
+	} else {
+		core_puts(l, unnamed);
 	}
 }
 
@@ -163,19 +294,6 @@ static void core_put_offset(struct core_line *l, const waot_frame *f)
 {
 	core_puts(l, "offset 0x");
 	core_put_number(l, f->offset, 16);
-}
-
-static void core_write(int fd, const char *s, size_t n)
-{
-	while (n > 0) {
-		long r = waot_sys_call(CORE_NR_write, fd, (long)s, (long)n, 0, 0, 0);
-		if (r == -4)
-			continue;
-		if (r <= 0)
-			return;
-		s += r;
-		n -= (size_t)r;
-	}
 }
 
 const char *waot_text(int code)
@@ -200,29 +318,36 @@ const char *waot_text(int code)
 	return "unknown trap";
 }
 
+/* core_put_trap appends what a trap's message says, with at most so many bytes of the function's name. */
+static void core_put_trap(struct core_line *l, const waot_trap *t, size_t most)
+{
+	if (t->num_frames) {
+		const waot_frame *f = &t->frames[0];
+		if (f->offset) {
+			core_put_offset(l, f);
+			core_puts(l, ": ");
+		}
+		core_put_function(l, f, "", most);
+		core_puts(l, ": ");
+	}
+	if (t->code > 0 && t->code < WAOT_THROWN)
+		core_puts(l, "wasm trap: ");
+	core_puts(l, t->text);
+}
+
 /* core_describe completes a trap whose code and frames are known; detail stands for the text if it is not NULL. */
 static void core_describe(waot_trap *t, const char *detail)
 {
-	struct core_line l = {t->message, 0, sizeof t->message};
+	struct core_line l = {t->message, 0, sizeof t->message, -1}, name = {t->function, 0, sizeof t->function, -1};
+	const size_t most = 128; /* the reason, which is behind the name, must have room, too */
 	t->text = detail ? detail : waot_text(t->code);
 	t->function[0] = 0;
 	t->offset = 0;
 	if (t->num_frames) {
-		const waot_frame *f = &t->frames[0];
-		struct core_line name = {t->function, 0, sizeof t->function};
-		if (f->name_size)
-			core_put_name(&name, f);
-		t->offset = f->offset;
-		if (f->offset) {
-			core_put_offset(&l, f);
-			core_puts(&l, ": ");
-		}
-		core_put_function(&l, f);
-		core_puts(&l, ": ");
+		core_put_name(&name, t->frames[0].name, t->frames[0].name_size, sizeof t->function);
+		t->offset = t->frames[0].offset;
 	}
-	if (t->code > 0 && t->code < WAOT_THROWN)
-		core_puts(&l, "wasm trap: ");
-	core_puts(&l, t->text);
+	core_put_trap(&l, t, most);
 }
 
 /* core_fail makes *t, unless it is NULL, an error of instantiation, and returns its code. */
@@ -238,26 +363,31 @@ static int core_fail(waot_trap *t, int code, const char *detail)
 	return code;
 }
 
+/* core_print writes a trap behind a line that has been begun. */
+static void core_print(struct core_line *l, const waot_trap *t)
+{
+	core_put_trap(l, t, SIZE_MAX);
+	core_puts(l, "\n");
+	core_flush(l);
+	for (uint32_t i = 0; i < t->num_frames; i++) {
+		core_puts(l, i < 10 ? "   " : "  ");
+		core_put_number(l, i, 10);
+		core_puts(l, ": ");
+		core_put_function(l, &t->frames[i], " (?)", SIZE_MAX);
+		if (t->frames[i].offset) {
+			core_puts(l, " at ");
+			core_put_offset(l, &t->frames[i]);
+		}
+		core_puts(l, "\n");
+		core_flush(l);
+	}
+}
+
 void waot_print(const waot_trap *t, int fd)
 {
 	char room[512];
-	struct core_line l = {room, 0, sizeof room};
-	core_puts(&l, t->message);
-	core_puts(&l, "\n");
-	core_write(fd, room, l.size);
-	for (uint32_t i = 0; i < t->num_frames; i++) {
-		l.size = 0;
-		core_puts(&l, i < 10 ? "   " : "  ");
-		core_put_number(&l, i, 10);
-		core_puts(&l, ": ");
-		core_put_function(&l, &t->frames[i]);
-		if (t->frames[i].offset) {
-			core_puts(&l, " at ");
-			core_put_offset(&l, &t->frames[i]);
-		}
-		core_puts(&l, "\n");
-		core_write(fd, room, l.size);
-	}
+	struct core_line l = {room, 0, sizeof room, fd};
+	core_print(&l, t);
 }
 
 /* ---- Metadata ---- */
@@ -268,7 +398,7 @@ struct core_reader {
 	bool bad;
 };
 
-enum { CORE_META = 1, CORE_TRAPS = 2, CORE_CALLS = 4, CORE_FORMAT = 9, CORE_HEADER = 20, CORE_DESC_SIZE = 16, CORE_STEPS = 112 };
+enum { CORE_META = 1, CORE_TRAPS = 2, CORE_CALLS = 4, CORE_FORMAT = 10, CORE_HEADER = 20, CORE_DESC_SIZE = 16, CORE_STEPS = 112 };
 
 static struct core_reader core_read(const void *section, int kind)
 {
@@ -867,17 +997,34 @@ void *waot_memory_new(uint64_t min, uint64_t max)
 	return core_new_block(CORE_RESERVATION, min * WAOT_PAGE, min * WAOT_PAGE, max);
 }
 
-/* core_checked_memory makes a memory for code with explicit bounds checks: it has the addresses of its maximum, or a lower maximum where these are short. */
-static void *core_checked_memory(uint64_t min, uint64_t max)
+/* core_own makes a memory of code with explicit bounds checks, or a table, of the instance itself: it has the addresses of its maximum, or a lower maximum where
+ * these are short. Then `spare` bytes of addresses are left for what follows. */
+static void *core_own(bool memory, uint64_t min, uint64_t max, uint64_t spare)
 {
-	if (max > 65536)
+	if (memory && max > 65536)
 		max = 65536;
 	for (; min <= max; max = max / 2 > min ? max / 2 : min) {
-		void *base = core_new_block(max * WAOT_PAGE, min * WAOT_PAGE, min * WAOT_PAGE, max);
+		char *kept = core_reserve(spare);
+		void *base = !kept && max != min ? NULL :
+			memory ? core_new_block(max * WAOT_PAGE, min * WAOT_PAGE, min * WAOT_PAGE, max) : waot_table_new(min, max);
+		core_unmap(kept, spare);
 		if (base || max == min)
 			return base;
 	}
 	return NULL;
+}
+
+/* core_least is how many addresses an instance needs at least for its own memories and tables from slot n on, and for what it does later, in bytes. */
+static uint64_t core_least(const waot_object *o, uint64_t n)
+{
+	uint64_t least = 4 << 20;
+	for (; n < o->num_memories + o->num_tables; n++) {
+		bool memory = n < o->num_memories;
+		const struct waot_slot *s = memory ? &o->memories[n] : &o->tables[n - o->num_memories];
+		if (!(s->flags & 1))
+			least += CORE_PAGE + core_page_up(s->min * (memory ? WAOT_PAGE : 8));
+	}
+	return least;
 }
 
 void *waot_table_new(uint64_t min, uint64_t max)
@@ -1103,12 +1250,6 @@ static void core_set_action(int signal, const struct core_action *to, struct cor
 	waot_sys_call(CORE_NR_rt_sigaction, signal, (long)to, (long)old, 8, 0, 0);
 }
 
-static void core_raise(int signal)
-{
-	long process = waot_sys_call(CORE_NR_getpid, 0, 0, 0, 0, 0, 0), thread = waot_sys_call(CORE_NR_gettid, 0, 0, 0, 0, 0, 0);
-	waot_sys_call(CORE_NR_tgkill, process, thread, signal, 0, 0, 0);
-}
-
 /* core_abort ends the process as abort() does. */
 WAOT_NORETURN static void core_abort(void)
 {
@@ -1126,11 +1267,11 @@ WAOT_NORETURN static void core_abort(void)
 WAOT_NORETURN static void core_die(const char *text)
 {
 	char room[320];
-	struct core_line l = {room, 0, sizeof room};
+	struct core_line l = {room, 0, sizeof room, 2};
 	core_puts(&l, "waot: ");
 	core_puts(&l, text);
 	core_puts(&l, "\n");
-	core_write(2, room, l.size);
+	core_flush(&l);
 	core_abort();
 }
 
@@ -1617,9 +1758,11 @@ static int core_fill(waot_instance *i, struct core_meta *m, void *const *imports
 				base[-2] = s->max;
 		} else {
 			bool checked = s->flags & CORE_CHECKED;
-			base = (uint64_t *)(!memory ? waot_table_new(s->min, s->max) : checked ? core_checked_memory(s->min, s->max) : waot_memory_new(s->min, s->max));
+			base = (uint64_t *)(memory && !checked ? waot_memory_new(s->min, s->max) : core_own(memory, s->min, s->max, core_least(o, n + 1)));
 			if (!base)
-				return core_fail(t, WAOT_ERROR_MEMORY, !memory ? "no room for a table" : checked ? "no room for a memory" : "no room for a memory: 8 GiB of addresses are needed");
+				return core_fail(t, WAOT_ERROR_MEMORY, !memory ? "no room for what a table begins with: more addresses are needed (ulimit -v)" :
+					checked ? "no room for what a memory begins with: more addresses are needed (ulimit -v)" :
+					"no room for a memory: 8 GiB of addresses are needed, and with --bounds=explicit less");
 		}
 		*core_base(i, s) = base;
 	}

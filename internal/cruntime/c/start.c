@@ -11,6 +11,7 @@ struct waot_program {
 	uint64_t num_dirs;
 	const char *const *env;         /* NULL-terminated */
 	uint64_t flags;                 /* START_INHERIT_ENV, START_GRANTS */
+	uint64_t stack;                 /* bytes, a multiple of 16 */
 	char *memory;                   /* what the memory holds at first, in whole pages; NULL if init copies that */
 	uint64_t memory_at, memory_size; /* where, in the memory, and how much, in bytes */
 };
@@ -21,8 +22,9 @@ extern const struct waot_program waot_program;
 extern char waot_link_header[], waot_link_relro[], waot_link_relro_end[];
 extern uint64_t waot_link_relr[], waot_link_relr_end[];
 
-/* The program runs on a stack of its own, as deep as that of `waot run`, whatever the limit of the first thread's stack is. */
-enum { START_STACK = 64 << 20, START_GUARD = 64 << 10 };
+/* The program runs on a stack of its own, as deep as that of `waot run`, whatever the limit of the first thread's stack is. Below it are bytes that
+ * cannot be accessed. */
+enum { START_GUARD = 64 << 10 };
 
 enum { START_FAILED = 1, START_USAGE = 2, START_TRAPPED = 134 };
 
@@ -183,6 +185,35 @@ struct start_process {
 	const char *name;
 };
 
+/* start_read reads what the kernel put at sp. */
+static struct start_process start_read(uintptr_t *sp)
+{
+	struct start_process p = {(char **)(sp + 1), (long)sp[0], (char **)(sp + 1 + sp[0] + 1), false, "waot"};
+	if (p.argc > 0)
+		p.name = p.argv[0];
+	return p;
+}
+
+/* start_line begins a line on standard error, with the program's name. */
+static void start_line(const struct start_process *p, struct core_line *l)
+{
+	core_put_name(l, p->name, start_length(p->name), SIZE_MAX);
+	core_puts(l, ": ");
+}
+
+/* start_fail ends the program with a line, which begins with name unless that is empty. */
+WAOT_NORETURN static void start_fail(const struct start_process *p, int status, const char *name, const char *text)
+{
+	char room[512];
+	struct core_line l = {room, 0, sizeof room, 2};
+	start_line(p, &l);
+	core_put_name(&l, name, start_length(name), SIZE_MAX);
+	core_puts(&l, text);
+	core_puts(&l, "\n");
+	core_flush(&l);
+	start_exit(status);
+}
+
 struct start_pair { void *stack; void *process; };
 
 /* waot_start_linked makes the program whole: it adds where the program was loaded to the words that hold addresses (ELF's
@@ -213,26 +244,15 @@ struct start_pair waot_start_linked(uintptr_t *sp)
 	uintptr_t first = (uintptr_t)waot_link_relro & -page, end = ((uintptr_t)waot_link_relro_end + page - 1) & -page;
 	enum { NONE = 0, READ = 1, READ_WRITE = 3, MAP = 0x2 | 0x20 | 0x4000 | 0x20000 }; /* private, anonymous, no reserve, stack */
 	waot_sys_call(START_NR_mprotect, (long)first, (long)(end - first), READ, 0, 0, 0);
-	long stack = waot_sys_call(START_NR_mmap, 0, START_STACK + START_GUARD, READ_WRITE, MAP, -1, 0);
+	uint64_t size = waot_program.stack;
+	long stack = waot_sys_call(START_NR_mmap, 0, (long)size + START_GUARD, READ_WRITE, MAP, -1, 0);
 	if (stack < 0 && stack > -4096) {
-		static const char message[] = "waot: no memory for the stack\n";
-		core_write(2, message, sizeof message - 1);
-		start_exit(START_FAILED);
+		struct start_process p = start_read(sp);
+		start_fail(&p, START_FAILED, "", "no room for the stack: more addresses are needed (ulimit -v), and --max-stack makes a program that needs less");
 	}
 	waot_sys_call(START_NR_mprotect, stack, START_GUARD, NONE, 0, 0, 0);
-	struct start_pair r = {(void *)(stack + START_GUARD + START_STACK), sp};
+	struct start_pair r = {(void *)(stack + START_GUARD + (long)size), sp};
 	return r;
-}
-
-/* start_fail ends the program with a line. */
-WAOT_NORETURN static void start_fail(const struct start_process *p, int status, const char *argument, const char *text)
-{
-	core_write(2, p->name, start_length(p->name));
-	core_write(2, ": ", 2);
-	core_write(2, argument, start_length(argument));
-	core_write(2, text, start_length(text));
-	core_write(2, "\n", 1);
-	start_exit(status);
 }
 
 /* start_pages returns zeroed memory for n bytes. */
@@ -302,6 +322,13 @@ static waot_wasi_dir start_dir(const struct start_process *p, char *option, char
 	return d;
 }
 
+/* start_stream says what a standard stream is to the program: itself, or one that is empty and takes everything if it is closed. Nothing is opened in
+ * its place, which needs files and may fail: its number stays free, as WASI opens nothing under it, and reports written to it are lost. */
+static int start_stream(int fd)
+{
+	return wasi_sys(WASI_SYS_fcntl, fd, WASI_F_GETFD, 0, 0) == -WASI_H_BADF ? WAOT_WASI_NULL : fd;
+}
+
 /* start_configure decides what the program gets: what waot build granted and, if it allowed that, what the first arguments do,
  * --waot-dir=HOST::GUEST and --waot-env=NAME=VALUE. */
 static waot_wasi_config start_configure(struct start_process *p)
@@ -337,20 +364,8 @@ static waot_wasi_config start_configure(struct start_process *p)
 	args[0] = p->name;
 	for (size_t i = first; i < argc; i++)
 		args[1 + i - first] = p->argv[i];
-	waot_wasi_config c = {args, env, dirs, num_dirs, {0, 1, 2}, NULL, 0};
+	waot_wasi_config c = {args, env, dirs, num_dirs, {start_stream(0), start_stream(1), start_stream(2)}, NULL, 0};
 	return c;
-}
-
-/* start_streams opens /dev/null for each standard stream that is closed, as the Go runtime does in `waot run`. Otherwise a file of the
- * program would get the number, and the report of a trap be written into it. */
-static void start_streams(void)
-{
-	wasi_pollfd fds[3] = {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}};
-	if (wasi_poll(fds, 3, 0) <= 0)
-		return;
-	for (int i = 0; i < 3; i++)
-		if (fds[i].revents & WASI_POLLNVAL)
-			wasi_openat(WASI_AT_FDCWD, "/dev/null", WASI_O_RDWR, 0); /* becomes i, the lowest that is free */
 }
 
 /* core_place_memory moves what the memory holds at first into it, as pages that are read from the program's file when they are touched. Where
@@ -378,17 +393,48 @@ static void start_run(void *start)
 /* start_report prints a trap as `waot run` does. */
 WAOT_NORETURN static void start_report(const struct start_process *p, const waot_trap *trap, int status)
 {
-	core_write(2, p->name, start_length(p->name));
-	core_write(2, ": ", 2);
-	waot_print(trap, 2);
+	char room[512];
+	struct core_line l = {room, 0, sizeof room, 2};
+	start_line(p, &l);
+	core_print(&l, trap);
 	start_exit(status);
+}
+
+/* start_refuse ends a program that cannot be given what it is to have: which stream or directory, and why. */
+WAOT_NORETURN static void start_refuse(const struct start_process *p, const waot_wasi_config *config, size_t at, int error)
+{
+	static const struct { int error; const char *text; } reasons[] = {
+		{WASI_H_PERM, "operation not permitted"}, {WASI_H_NOENT, "no such file or directory"}, {WASI_H_NOMEM, "no memory for WASI"},
+		{WASI_H_ACCES, "permission denied, or it has files of the kernel, not stored ones"}, {WASI_H_NOTDIR, "not a directory"},
+		{WASI_H_2BIG, "too many arguments, variables or directories"}, {WASI_H_INVAL, "its name in the program is too long"}, {WASI_H_NFILE, "too many open files in the system"},
+		{WASI_H_MFILE, "too many open files"}, {WASI_H_NAMETOOLONG, "file name too long"}, {WASI_H_LOOP, "too many levels of symbolic links"},
+	};
+	char room[512];
+	struct core_line l = {room, 0, sizeof room, 2};
+	start_line(p, &l);
+	if (at >= 3 && at - 3 < config->num_dirs) {
+		const char *host = config->dirs[at - 3].host;
+		core_puts(&l, "directory ");
+		core_put_name(&l, host, start_length(host), SIZE_MAX);
+		core_puts(&l, ": ");
+	}
+	size_t i = 0;
+	while (i < sizeof reasons / sizeof *reasons && reasons[i].error != -error)
+		i++;
+	if (i < sizeof reasons / sizeof *reasons) {
+		core_puts(&l, reasons[i].text);
+	} else {
+		core_puts(&l, "error number ");
+		core_put_number(&l, (uint64_t)-error, 10);
+	}
+	core_puts(&l, "\n");
+	core_flush(&l);
+	start_exit(START_FAILED);
 }
 
 WAOT_NORETURN void waot_start_main(uintptr_t *sp)
 {
-	struct start_process p = {(char **)(sp + 1), (long)sp[0], (char **)(sp + 1 + sp[0] + 1), false, "waot"};
-	if (p.argc > 0)
-		p.name = p.argv[0];
+	struct start_process p = start_read(sp);
 	char **e = p.envp;
 	while (*e)
 		e++;
@@ -397,15 +443,14 @@ WAOT_NORETURN void waot_start_main(uintptr_t *sp)
 			p.secure = true;
 	const struct waot_program *w = &waot_program;
 	static waot_trap trap;
-	start_streams();
 	waot_wasi_config config = start_configure(&p);
 	waot_instance *instance = waot_instance_of(w->object);
 	if (!instance)
 		start_fail(&p, START_FAILED, "", "no memory for the instance");
-	int error = waot_wasi_open(instance, &config);
+	size_t at = 0;
+	int error = wasi_open(instance, &config, &at);
 	if (error)
-		start_fail(&p, START_FAILED, "", error == -WASI_H_MFILE ? "too many open files" :
-			error == -WASI_H_NOMEM ? "no memory for WASI" : "a directory that this program was given cannot be opened");
+		start_refuse(&p, &config, at, error);
 	int code = waot_instance_init(instance, NULL, w->initialize, &trap);
 	if (code == 0)
 		code = waot_try(&trap, start_run, (void *)&w->start);

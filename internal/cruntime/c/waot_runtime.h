@@ -103,8 +103,8 @@ typedef struct waot_trap {
 	int code;               /* one of the above */
 	int32_t status;         /* of WAOT_EXIT */
 	const char *text;       /* the kind, such as "out of bounds memory access" */
-	char message[256];      /* one line: the kind, the function and the place */
-	char function[64];      /* name of the function that trapped, cut to fit; "" if it has none */
+	char message[256];      /* one line: the kind, the function, whose name is cut behind 128 bytes, and the place */
+	char function[64];      /* name of the function that trapped, as in the message, cut to fit; "" if it has none */
 	uint32_t offset;        /* of the instruction in the Wasm module */
 	waot_instance *instance;/* where it happened, NULL if not in compiled code */
 	uint32_t num_frames;    /* innermost first, functions that the compiler inlined included */
@@ -123,7 +123,8 @@ WAOT_NORETURN void waot_throw(const char *text);
 /* waot_exit_guest ends the innermost waot_try with WAOT_EXIT; without one, the process. */
 WAOT_NORETURN void waot_exit_guest(int32_t status);
 
-/* waot_print writes the message and the backtrace to a file descriptor. */
+/* waot_print writes the message, with the whole name, and the backtrace to a file descriptor. It raises no SIGPIPE. In all texts here, characters of names that
+ * could steer a terminal or break the line are written as \xNN or \u{N}. */
 void waot_print(const waot_trap *trap, int fd);
 
 /* waot_text is the text of a code. */
@@ -202,19 +203,23 @@ typedef struct waot_wasi_dir {
 	int read_only;
 } waot_wasi_dir;
 
+/* For fds below: a stream that is closed, and one that is at its end, and takes all that is written. */
+enum { WAOT_WASI_CLOSED = -1, WAOT_WASI_NULL = -2 };
+
 typedef struct waot_wasi_config {
 	const char *const *args;        /* NULL-terminated, or NULL */
 	const char *const *env;         /* "NAME=value", NULL-terminated, or NULL */
 	const waot_wasi_dir *dirs;
 	size_t num_dirs;
-	int fds[3];                     /* descriptors for stdin, stdout, stderr; -1, or one that is not open: closed */
+	int fds[3];                     /* descriptors for stdin, stdout, stderr; WAOT_WASI_CLOSED, or one that is not open: closed; WAOT_WASI_NULL */
 	const int *sockets;             /* connected or listening sockets, whose descriptors follow those of the directories */
 	size_t num_sockets;
 } waot_wasi_config;
 
 /* waot_wasi_open gives an instance what is in the configuration, which need not stay: descriptors are duplicated, strings copied.
  * It returns 0 or a negative errno; EACCES is also a directory of the kernel's own, such as one in /proc. Without it, an
- * instance has no arguments, no environment, no directories and closed descriptors. waot_wasi_close closes what the instance has open. */
+ * instance has no arguments, no environment, no directories and closed descriptors. waot_wasi_close closes what the instance has open. What the
+ * functions open has none of the numbers 0 to 2, also where these are free, since programs write to them without asking what is there. */
 int waot_wasi_open(waot_instance *instance, const waot_wasi_config *config);
 void waot_wasi_close(waot_instance *instance);
 

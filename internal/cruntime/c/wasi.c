@@ -49,10 +49,10 @@ enum {
 /* WASI_SYSCALLS has each call that is made, and its numbers on x86-64 and AArch64. */
 #define WASI_SYSCALLS(row) \
 	row(read, 0, 63) row(write, 1, 64) row(close, 3, 57) row(lseek, 8, 62) row(mmap, 9, 222) row(munmap, 11, 215) \
-	row(rt_sigprocmask, 14, 135) row(ioctl, 16, 29) row(pread64, 17, 67) row(pwrite64, 18, 68) \
+	row(ioctl, 16, 29) row(pread64, 17, 67) row(pwrite64, 18, 68) \
 	row(readv, 19, 65) row(writev, 20, 66) row(sched_yield, 24, 124) row(getpid, 39, 172) row(sendmsg, 46, 211) \
 	row(recvmsg, 47, 212) row(shutdown, 48, 210) row(getsockopt, 55, 209) row(fcntl, 72, 25) row(fsync, 74, 82) \
-	row(fdatasync, 75, 83) row(ftruncate, 77, 46) row(getrlimit, 97, 163) row(rt_sigpending, 127, 136) row(rt_sigtimedwait, 128, 137) \
+	row(fdatasync, 75, 83) row(ftruncate, 77, 46) row(getrlimit, 97, 163) \
 	row(fstatfs, 138, 44) row(getdents64, 217, 61) row(fadvise64, 221, 223) row(clock_gettime, 228, 113) \
 	row(openat, 257, 56) row(mkdirat, 258, 34) row(unlinkat, 263, 35) row(renameat, 264, 38) row(linkat, 265, 37) \
 	row(symlinkat, 266, 36) row(readlinkat, 267, 78) row(ppoll, 271, 73) row(utimensat, 280, 88) \
@@ -76,7 +76,7 @@ enum {
 	WASI_O_DIRECTORY = WASI_MACHINE(0x10000, 0x4000), WASI_O_NOFOLLOW = WASI_MACHINE(0x20000, 0x8000), WASI_O_CLOEXEC = 0x80000, WASI_O_SYNC = 0x101000, WASI_O_PATH = 0x200000,
 	WASI_AT_FDCWD = -100, WASI_AT_NOFOLLOW = 0x100, WASI_AT_REMOVEDIR = 0x200, WASI_AT_EMPTY_PATH = 0x1000,
 	WASI_RESOLVE_NO_MAGICLINKS = 2, WASI_RESOLVE_BENEATH = 8,
-	WASI_F_GETFL = 3, WASI_F_SETFL = 4, WASI_F_DUPFD_CLOEXEC = 1030,
+	WASI_F_GETFD = 1, WASI_F_GETFL = 3, WASI_F_SETFL = 4, WASI_F_DUPFD_CLOEXEC = 1030,
 	WASI_FIONREAD = 0x541b, WASI_TCGETS = 0x5401,
 	WASI_POLLIN = 1, WASI_POLLOUT = 4, WASI_POLLHUP = 0x10, WASI_POLLNVAL = 0x20,
 	WASI_MSG_PEEK = 2, WASI_MSG_TRUNC = 0x20, WASI_MSG_DONTWAIT = 0x40, WASI_MSG_WAITALL = 0x100, WASI_MSG_NOSIGNAL = 0x4000,
@@ -91,7 +91,7 @@ enum {
 enum {
 	WASI_H_PERM = 1, WASI_H_NOENT = 2, WASI_H_INTR = 4, WASI_H_2BIG = 7, WASI_H_BADF = 9, WASI_H_AGAIN = 11, WASI_H_NOMEM = 12,
 	WASI_H_ACCES = 13, WASI_H_BUSY = 16, WASI_H_EXIST = 17, WASI_H_XDEV = 18, WASI_H_NOTDIR = 20, WASI_H_ISDIR = 21,
-	WASI_H_INVAL = 22, WASI_H_MFILE = 24, WASI_H_FBIG = 27, WASI_H_PIPE = 32, WASI_H_NAMETOOLONG = 36, WASI_H_NOSYS = 38, WASI_H_NOTEMPTY = 39,
+	WASI_H_INVAL = 22, WASI_H_NFILE = 23, WASI_H_MFILE = 24, WASI_H_SPIPE = 29, WASI_H_NAMETOOLONG = 36, WASI_H_NOSYS = 38, WASI_H_NOTEMPTY = 39,
 	WASI_H_LOOP = 40, WASI_H_NOTSOCK = 88, WASI_H_CONNABORTED = 103
 };
 
@@ -123,39 +123,15 @@ typedef char wasi_stat_has_256_bytes[sizeof(wasi_stat) == 256 ? 1 : -1];
 /* WASI_SHARED is for functions with many callers, into which compilers would copy them even for size. */
 #define WASI_SHARED __attribute__((noinline))
 
-/* wasi_sys6 makes a system call, again when a signal has cut it short. */
-static WASI_SHARED int64_t wasi_sys6(long n, long a, long b, long c, long d, long e, long f)
+static WASI_SHARED long wasi_sys(long n, long a, long b, long c, long d)
 {
-	int64_t r;
-	do
-		r = waot_sys_call(n, a, b, c, d, e, f);
-	while (r == -WASI_H_INTR);
-	return r;
+	return core_sys(n, a, b, c, d, 0, 0);
 }
 
-static WASI_SHARED int64_t wasi_sys(long n, long a, long b, long c, long d)
+/* wasi_sys_quiet makes a call, which may raise a signal if `signals` says so; core_quiet. */
+static WASI_SHARED long wasi_sys_quiet(bool signals, long n, long a, long b, long c, long d, long whole)
 {
-	return wasi_sys6(n, a, b, c, d, 0, 0);
-}
-
-/* wasi_quiet makes a call that may raise SIGPIPE or SIGXFSZ, and keeps the signal from the process, which is not the guest's to end. */
-static WASI_SHARED int64_t wasi_quiet(long n, long a, long b, long c, long d)
-{
-	const uint64_t sigpipe = 1u << 12, sigxfsz = 1u << 24, both = sigpipe | sigxfsz;
-	const int block = 0, set = 2, size = 8;
-	uint64_t old = 0, pending = 0;
-	wasi_sys(WASI_SYS_rt_sigprocmask, block, WASI_PTR(&both), WASI_PTR(&old), size);
-	if (old & both)
-		wasi_sys(WASI_SYS_rt_sigpending, WASI_PTR(&pending), size, 0, 0);
-	int64_t r = wasi_sys(n, a, b, c, d);
-	uint64_t raised = (r == -WASI_H_PIPE ? sigpipe : r == -WASI_H_FBIG ? sigxfsz : 0) & ~pending;
-	if (raised) {
-		wasi_timespec none;
-		none.sec = none.nsec = 0;
-		wasi_sys(WASI_SYS_rt_sigtimedwait, WASI_PTR(&raised), 0, WASI_PTR(&none), size);
-	}
-	wasi_sys(WASI_SYS_rt_sigprocmask, set, WASI_PTR(&old), 0, size);
-	return r;
+	return signals ? core_quiet(n, a, b, c, d, whole) : wasi_sys(n, a, b, c, d);
 }
 
 /* wasi_shut closes a descriptor. Linux frees it even where it reports an error, so there is no second try. */
@@ -165,9 +141,28 @@ static WASI_SHARED int64_t wasi_shut(int64_t fd)
 	return r == -WASI_H_INTR ? 0 : r;
 }
 
+/* wasi_dup duplicates fd, to a number behind those of the standard streams. */
+static WASI_SHARED int64_t wasi_dup(int64_t fd)
+{
+	const int first = 3;
+	int64_t r = wasi_sys(WASI_SYS_fcntl, (long)fd, WASI_F_DUPFD_CLOEXEC, first, 0);
+	return r == -WASI_H_INVAL ? -WASI_H_MFILE : r; /* EINVAL: the limit is not higher than first */
+}
+
+/* wasi_opened is for what has just been opened: where a standard stream is closed, it has got the stream's number, which programs write to
+ * without asking what is there, and gets another one. */
+static WASI_SHARED int64_t wasi_opened(int64_t fd)
+{
+	if (fd < 0 || fd > 2)
+		return fd;
+	int64_t r = wasi_dup(fd);
+	wasi_shut(fd);
+	return r;
+}
+
 static void *wasi_map(size_t size)
 {
-	long r = (long)wasi_sys6(WASI_SYS_mmap, 0, (long)size, 3 /* read, write */, 0x22 /* private, anonymous */, -1, 0);
+	long r = (long)core_sys(WASI_SYS_mmap, 0, (long)size, 3 /* read, write */, 0x22 /* private, anonymous */, -1, 0);
 	return r < 0 ? NULL : (void *)(uintptr_t)r;
 }
 
@@ -178,7 +173,7 @@ static void wasi_unmap(void *p, size_t size)
 
 static WASI_SHARED int64_t wasi_openat(int64_t dir, const char *name, int flags, int mode)
 {
-	return wasi_sys(WASI_SYS_openat, (long)dir, WASI_PTR(name), flags | WASI_O_CLOEXEC, mode);
+	return wasi_opened(wasi_sys(WASI_SYS_openat, (long)dir, WASI_PTR(name), flags | WASI_O_CLOEXEC, mode));
 }
 
 static int64_t wasi_openat2(int64_t dir, const char *path, int flags)
@@ -187,14 +182,14 @@ static int64_t wasi_openat2(int64_t dir, const char *path, int flags)
 	how.flags = (uint64_t)(flags | WASI_O_CLOEXEC);
 	how.mode = 0;
 	how.resolve = WASI_RESOLVE_BENEATH | WASI_RESOLVE_NO_MAGICLINKS;
-	return wasi_sys(WASI_SYS_openat2, (long)dir, WASI_PTR(path), WASI_PTR(&how), sizeof how);
+	return wasi_opened(wasi_sys(WASI_SYS_openat2, (long)dir, WASI_PTR(path), WASI_PTR(&how), sizeof how));
 }
 
 /* wasi_stat_at describes name in dir, not following it; an empty name is dir itself, which may be open with O_PATH. */
 static WASI_SHARED int64_t wasi_stat_at(int64_t dir, const char *name, wasi_stat *st)
 {
 	const long basic = 0x7ff; /* all that stat has */
-	return wasi_sys6(WASI_SYS_statx, (long)dir, WASI_PTR(name), WASI_AT_NOFOLLOW | WASI_AT_EMPTY_PATH, basic, WASI_PTR(st), 0);
+	return core_sys(WASI_SYS_statx, (long)dir, WASI_PTR(name), WASI_AT_NOFOLLOW | WASI_AT_EMPTY_PATH, basic, WASI_PTR(st), 0);
 }
 
 /* wasi_device gives a device number as the kernel writes it into 32 bits. */
@@ -346,7 +341,7 @@ static int wasi_socket_type(int fd)
 	const int sol_socket = 1, so_type = 3, stream = 1, seqpacket = 5;
 	int32_t type = 0;
 	uint32_t size = sizeof type;
-	if (wasi_sys6(WASI_SYS_getsockopt, fd, sol_socket, so_type, WASI_PTR(&type), WASI_PTR(&size), 0) < 0)
+	if (core_sys(WASI_SYS_getsockopt, fd, sol_socket, so_type, WASI_PTR(&type), WASI_PTR(&size), 0) < 0)
 		return WASI_T_UNKNOWN;
 	return type == stream || type == seqpacket ? WASI_T_STREAM : WASI_T_DGRAM;
 }
@@ -374,7 +369,8 @@ typedef struct wasi_desc { /* one open thing of the guest */
 	bool shared;    /* the host may hold the same open file, whose status flags are then not ours to change */
 	uint8_t type;
 	uint16_t flags;
-	int fd;         /* the host's, or -1 while there is none yet */
+	int fd;         /* the host's, or -1 for a stream that is WAOT_WASI_NULL, and while there is none yet */
+	uint32_t slot;  /* of fd in what poll_oneoff asks the kernel about, if fd is there */
 	/* What the guest asked for, as it is told. Of these only reading and writing must have been asked for; any
 	 * other right is there unless denied, or denied_below for what is opened here. */
 	uint32_t base, inheriting;
@@ -1106,6 +1102,10 @@ static int32_t wasi_open_flags(const wasi_desc *d, uint32_t base, int32_t lookup
 
 /* ---- Transfers ---- */
 
+/* wasi_is_null reports whether a descriptor of the guest is a stream that is at its end and takes all that is written. There is nothing of the
+ * host's behind it. */
+static bool wasi_is_null(const wasi_desc *d) { return d->fd < 0; }
+
 #define WASI_NO_OFFSET (-1) /* the descriptor's own position */
 
 /* wasi_transferable finds a descriptor to read or write. A missing right is EBADF, as for a descriptor of POSIX that
@@ -1120,14 +1120,22 @@ static int32_t wasi_transferable(const wasi_call *c, int32_t fd, uint32_t right,
 	return wasi_can(*d, right) ? WASI_OK : WASI_EBADF;
 }
 
-/* wasi_transfer makes one of four calls over n > 0 buffers: plain over one, vectored, or these with an offset. sys is wasi_sys or
- * wasi_quiet. */
-static int64_t wasi_transfer(const int calls[4], int64_t (*sys)(long, long, long, long, long), int fd, const wasi_iovec *v, uint32_t n, int64_t off)
+static int64_t wasi_total(const wasi_iovec *v, uint32_t n)
+{
+	int64_t total = 0;
+	for (; n; v++, n--)
+		total += (int64_t)v->len;
+	return total;
+}
+
+/* wasi_transfer makes one of four calls over n > 0 buffers, which may raise a signal if `signals` says so: plain over one, vectored, or these with an offset. */
+static int64_t wasi_transfer(const int calls[4], bool signals, int fd, const wasi_iovec *v, uint32_t n, int64_t off)
 {
 	int call = calls[(n > 1) + 2 * (off != WASI_NO_OFFSET)];
+	int64_t whole = wasi_total(v, n);
 	if (n > 1)
-		return sys(call, fd, WASI_PTR(v), n, off); /* the high word of the offset is not used in 64 bits */
-	return sys(call, fd, WASI_PTR(v->base), (long)v->len, off);
+		return wasi_sys_quiet(signals, call, fd, WASI_PTR(v), n, off, whole); /* the high word of the offset is not used in 64 bits */
+	return wasi_sys_quiet(signals, call, fd, WASI_PTR(v->base), (long)v->len, off, whole);
 }
 
 static int64_t wasi_message(int call, int fd, wasi_iovec *v, uint32_t n, int flags, int64_t *got)
@@ -1147,20 +1155,22 @@ static int64_t wasi_write_once(const wasi_desc *d, wasi_iovec *v, uint32_t n, in
 	int64_t got;
 	if (off == WASI_NO_OFFSET && (d->type == WASI_T_STREAM || d->type == WASI_T_DGRAM))
 		return wasi_message(WASI_SYS_sendmsg, d->fd, v, n, WASI_MSG_NOSIGNAL, &got);
-	return wasi_transfer(calls, d->signals ? wasi_quiet : wasi_sys, d->fd, v, n, off);
+	return wasi_transfer(calls, d->signals, d->fd, v, n, off);
 }
 
 /* wasi_read_into reads once into n buffers: the bytes, or a negative error number. None are the end, or no room given. */
 static int64_t wasi_read_into(const wasi_desc *d, const wasi_iovec *v, uint32_t n, int64_t off)
 {
 	static const int calls[4] = {WASI_SYS_read, WASI_SYS_readv, WASI_SYS_pread64, WASI_SYS_preadv};
-	if (n == 0)
+	if (wasi_is_null(d) && off != WASI_NO_OFFSET)
+		return -WASI_H_SPIPE;
+	if (wasi_is_null(d) || n == 0)
 		return 0;
 	bool nonblock = d->flags & WASI_NONBLOCK;
 	if (d->waits && nonblock && off == WASI_NO_OFFSET && !wasi_wait(d->fd, WASI_POLLIN, 0))
 		return -WASI_H_AGAIN;
 	for (;;) {
-		int64_t r = wasi_transfer(calls, wasi_sys, d->fd, v, n, off);
+		int64_t r = wasi_transfer(calls, false, d->fd, v, n, off);
 		/* The host may have made the open file non-blocking; for the guest it is what the guest asked for. */
 		if (r != -WASI_H_AGAIN || nonblock)
 			return r;
@@ -1168,11 +1178,19 @@ static int64_t wasi_read_into(const wasi_desc *d, const wasi_iovec *v, uint32_t 
 	}
 }
 
+/* wasi_swallow is writing to a stream that takes everything. */
+static int64_t wasi_swallow(const wasi_iovec *v, uint32_t n, int64_t off)
+{
+	return off == WASI_NO_OFFSET ? wasi_total(v, n) : -WASI_H_SPIPE;
+}
+
 /* wasi_write_from writes all of n buffers, which it consumes, or until an error; a non-blocking descriptor takes what it
  * takes at once. It gives the bytes written, or a negative error number if there are none. */
 static int64_t wasi_write_from(const wasi_desc *d, wasi_iovec *v, uint32_t n, int64_t off)
 {
 	bool nonblock = d->flags & WASI_NONBLOCK;
+	if (wasi_is_null(d))
+		return wasi_swallow(v, n, off);
 	if (n && d->waits && nonblock && off == WASI_NO_OFFSET && !wasi_wait(d->fd, WASI_POLLOUT, 0))
 		return -WASI_H_AGAIN;
 	int64_t total = 0;
@@ -1224,6 +1242,8 @@ static int32_t wasi_seek(const wasi_call *c, const wasi_desc *d, int64_t off, in
 {
 	if ((uint32_t)whence > WASI_SEEK_END)
 		return WASI_EINVAL;
+	if (wasi_is_null(d))
+		return WASI_ESPIPE;
 	uint8_t *out = wasi_guest(c, result, 8);
 	if (!out)
 		return WASI_EFAULT;
@@ -1372,10 +1392,10 @@ static char *wasi_copy(const char *const *list, wasi_strings *out, char *to)
 	return to;
 }
 
-/* wasi_dup makes d own a duplicate of the host's fd. */
-static int64_t wasi_dup(wasi_desc *d, int fd)
+/* wasi_own_dup makes d own a duplicate of the host's fd. */
+static int64_t wasi_own_dup(wasi_desc *d, int fd)
 {
-	int64_t r = wasi_sys(WASI_SYS_fcntl, fd, WASI_F_DUPFD_CLOEXEC, 0, 0);
+	int64_t r = wasi_dup(fd);
 	if (r >= 0)
 		d->fd = (int)r;
 	return r;
@@ -1388,8 +1408,11 @@ static int64_t wasi_open_stream(wasi_desc *d, int fd, bool input)
 	const uint32_t harmless = WASI_R_SEEK | WASI_R_TELL | WASI_R_SYNC | WASI_R_DATASYNC | WASI_R_ADVISE;
 	d->shared = true;
 	d->base = WASI_R_SET_FLAGS | WASI_R_STAT | WASI_R_POLL | (input ? WASI_R_READ : WASI_R_WRITE);
+	d->denied = WASI_R_ALL & ~(d->base | harmless);
+	if (fd == WAOT_WASI_NULL)
+		return 0;
 	wasi_stat st;
-	int64_t r = wasi_dup(d, fd);
+	int64_t r = wasi_own_dup(d, fd);
 	if (r >= 0)
 		r = wasi_stat_at(d->fd, "", &st);
 	if (r < 0)
@@ -1444,21 +1467,23 @@ static int64_t wasi_open_socket(wasi_desc *d, int fd)
 	d->shared = d->waits = true;
 	d->base = d->inheriting = WASI_R_SOCKET;
 	d->denied = WASI_R_ALL & ~(uint32_t)WASI_R_SOCKET;
-	int64_t r = wasi_dup(d, fd);
+	int64_t r = wasi_own_dup(d, fd);
 	if (r < 0)
 		return r;
 	d->type = (uint8_t)wasi_socket_type(d->fd);
 	return d->type == WASI_T_UNKNOWN ? -WASI_H_NOTSOCK : 0;
 }
 
-static int64_t wasi_open_all(wasi_state *s, const waot_wasi_config *config, char *names)
+/* wasi_open_all opens what is in the configuration: streams, directories, sockets. *at is how many have been opened. */
+static int64_t wasi_open_all(wasi_state *s, const waot_wasi_config *config, char *names, size_t *at)
 {
 	size_t n = 3 + config->num_dirs + config->num_sockets;
 	for (size_t i = 0; i < n; i++) {
 		int64_t r;
 		wasi_desc d = wasi_fresh();
+		*at = i;
 		if (i < 3) {
-			if (config->fds[i] < 0)
+			if (config->fds[i] < 0 && config->fds[i] != WAOT_WASI_NULL)
 				continue;
 			r = wasi_open_stream(&d, config->fds[i], i == 0);
 			if (r == -WASI_H_BADF) /* closed in the host too */
@@ -1501,7 +1526,8 @@ static void wasi_free(wasi_state *s)
 	wasi_unmap(s, s->size);
 }
 
-int waot_wasi_open(waot_instance *inst, const waot_wasi_config *config)
+/* wasi_open is waot_wasi_open that says which stream, directory or socket, counted from 0 in this order, an error is about: *at. */
+static int wasi_open(waot_instance *inst, const waot_wasi_config *config, size_t *at)
 {
 	wasi_strings args, env;
 	size_t names = 0;
@@ -1535,13 +1561,19 @@ int waot_wasi_open(waot_instance *inst, const waot_wasi_config *config)
 	to = wasi_copy(config->env, &s->env, to);
 	r = wasi_reserve(s, (uint32_t)(3 + config->num_dirs + config->num_sockets));
 	if (r == 0)
-		r = wasi_open_all(s, config, to);
+		r = wasi_open_all(s, config, to, at);
 	if (r < 0) {
 		wasi_free(s);
 		return (int)r;
 	}
 	*waot_instance_wasi(inst) = s;
 	return 0;
+}
+
+int waot_wasi_open(waot_instance *inst, const waot_wasi_config *config)
+{
+	size_t at;
+	return wasi_open(inst, config, &at);
 }
 
 void waot_wasi_close(waot_instance *inst)
@@ -1671,7 +1703,7 @@ WASI_FUNCTION(int32_t, fd_close, (int32_t fd))
 	if (e)
 		return e;
 	wasi_remove(c.s, (uint32_t)fd);
-	return wasi_errno(wasi_shut(d->fd));
+	return wasi_is_null(d) ? WASI_OK : wasi_errno(wasi_shut(d->fd));
 }
 
 /* fd_renumber moves a descriptor over another open one, which is closed. A standard stream may be closed already:
@@ -1690,7 +1722,8 @@ WASI_FUNCTION(int32_t, fd_renumber, (int32_t from, int32_t to))
 		return WASI_EBADF;
 	wasi_desc *old = &c.s->fds[to];
 	if (old->used) {
-		wasi_shut(old->fd); /* an error is lost, as with dup2 */
+		if (!wasi_is_null(old))
+			wasi_shut(old->fd); /* an error is lost, as with dup2 */
 	} else {
 		if ((uint32_t)to > last_standard)
 			return WASI_EBADF;
@@ -1716,6 +1749,8 @@ WASI_FUNCTION(int32_t, fd_advise, (int32_t fd, int64_t off, int64_t len, int32_t
 		return e;
 	if ((uint32_t)advice >= sizeof advices || off < 0 || len < 0)
 		return WASI_EINVAL;
+	if (wasi_is_null(d))
+		return WASI_ESPIPE;
 	return wasi_errno(wasi_sys(WASI_SYS_fadvise64, d->fd, off, len, advices[advice]));
 }
 
@@ -1728,7 +1763,7 @@ WASI_FUNCTION(int32_t, fd_allocate, (int32_t fd, int64_t off, int64_t len))
 		return e;
 	if (off < 0 || len <= 0)
 		return WASI_EINVAL;
-	return wasi_errno((d->signals ? wasi_quiet : wasi_sys)(WASI_SYS_fallocate, d->fd, 0, off, len));
+	return wasi_errno(wasi_sys_quiet(d->signals, WASI_SYS_fallocate, d->fd, 0, off, len, 0));
 }
 
 WASI_FUNCTION(int32_t, fd_sync, (int32_t fd))
@@ -1736,7 +1771,7 @@ WASI_FUNCTION(int32_t, fd_sync, (int32_t fd))
 	WASI_CALL(c);
 	wasi_desc *d;
 	int32_t e = wasi_find_for(&c, fd, WASI_R_SYNC, &d);
-	return e ? e : wasi_errno(wasi_sys(WASI_SYS_fsync, d->fd, 0, 0, 0));
+	return e || wasi_is_null(d) ? e : wasi_errno(wasi_sys(WASI_SYS_fsync, d->fd, 0, 0, 0));
 }
 
 WASI_FUNCTION(int32_t, fd_datasync, (int32_t fd))
@@ -1744,7 +1779,7 @@ WASI_FUNCTION(int32_t, fd_datasync, (int32_t fd))
 	WASI_CALL(c);
 	wasi_desc *d;
 	int32_t e = wasi_find_for(&c, fd, WASI_R_DATASYNC, &d);
-	return e ? e : wasi_errno(wasi_sys(WASI_SYS_fdatasync, d->fd, 0, 0, 0));
+	return e || wasi_is_null(d) ? e : wasi_errno(wasi_sys(WASI_SYS_fdatasync, d->fd, 0, 0, 0));
 }
 
 WASI_FUNCTION(int32_t, fd_fdstat_get, (int32_t fd, int32_t result))
@@ -1811,6 +1846,11 @@ WASI_FUNCTION(int32_t, fd_filestat_get, (int32_t fd, int32_t result))
 	int32_t e = wasi_find_for(&c, fd, WASI_R_STAT, &d);
 	if (e)
 		return e;
+	if (wasi_is_null(d)) {
+		wasi_stat none;
+		memset(&none, 0, sizeof none);
+		return wasi_put_stat(&c, result, &none, WASI_T_UNKNOWN);
+	}
 	return wasi_put_stat_fd(&c, result, d->fd);
 }
 
@@ -1823,7 +1863,7 @@ WASI_FUNCTION(int32_t, fd_filestat_set_size, (int32_t fd, int64_t size))
 		return e;
 	if (size < 0)
 		return WASI_EINVAL;
-	return wasi_errno((d->signals ? wasi_quiet : wasi_sys)(WASI_SYS_ftruncate, d->fd, size, 0, 0));
+	return wasi_errno(wasi_sys_quiet(d->signals, WASI_SYS_ftruncate, d->fd, size, 0, 0, 0));
 }
 
 WASI_FUNCTION(int32_t, fd_filestat_set_times, (int32_t fd, int64_t atim, int64_t mtim, int32_t flags))
@@ -2165,7 +2205,7 @@ WASI_FUNCTION(int32_t, path_link, (int32_t from_fd, int32_t lookup, int32_t from
 	if (r == 0)
 		r = wasi_must_be_new(&p[1]);
 	if (r == 0)
-		r = wasi_sys6(WASI_SYS_linkat, (long)p[0].dir, WASI_PTR(p[0].name), (long)p[1].dir, WASI_PTR(p[1].name), 0, 0);
+		r = core_sys(WASI_SYS_linkat, (long)p[0].dir, WASI_PTR(p[0].name), (long)p[1].dir, WASI_PTR(p[1].name), 0, 0);
 	wasi_leave(&p[0]);
 	wasi_leave(&p[1]);
 	return wasi_errno(r);
@@ -2255,7 +2295,6 @@ typedef struct wasi_sub { /* one subscription */
 	uint64_t userdata;
 	uint64_t wait; /* nanoseconds, of a clock */
 	const wasi_desc *d; /* to ask the kernel about, or NULL */
-	uint32_t slot;      /* of d in fds of the poller */
 	int32_t e;
 	uint8_t type;
 	bool now; /* due without waiting */
@@ -2296,20 +2335,23 @@ static int32_t wasi_subscribe(const wasi_call *c, wasi_poller *w, const uint8_t 
 	}
 	if (s->type > WASI_EVENT_WRITE)
 		return WASI_EINVAL;
-	wasi_desc *d = NULL;
+	wasi_desc *d = NULL; /* does not move during the call */
 	bool read = s->type == WASI_EVENT_READ;
 	s->e = wasi_find_for(c, (int32_t)wasi_u32(p + 16), WASI_R_POLL, &d);
 	if (!s->e && !wasi_can(d, read ? WASI_R_READ : WASI_R_WRITE) && !wasi_can(d, WASI_R_ACCEPT))
 		s->e = WASI_EBADF;
-	if (s->e) {
+	if (s->e || wasi_is_null(d)) {
 		s->now = w->now = true;
 		return WASI_OK;
 	}
 	s->d = d;
-	s->slot = w->num_fds++;
-	w->fds[s->slot].fd = d->fd;
-	w->fds[s->slot].events = read ? WASI_POLLIN : WASI_POLLOUT;
-	w->fds[s->slot].revents = 0;
+	/* The kernel takes no more entries than the process may have files open, so each file has one. */
+	if (d->slot >= w->num_fds || w->fds[d->slot].fd != d->fd) {
+		d->slot = w->num_fds++;
+		w->fds[d->slot].fd = d->fd;
+		w->fds[d->slot].events = w->fds[d->slot].revents = 0;
+	}
+	w->fds[d->slot].events |= read ? WASI_POLLIN : WASI_POLLOUT;
 	return WASI_OK;
 }
 
@@ -2353,7 +2395,8 @@ static int32_t wasi_poll_all(wasi_poller *w, uint8_t *out, uint8_t *count)
 			p = wasi_put_event(p, &w->subs[i], w->subs[i].e, 0, false);
 	for (uint32_t i = 0; i < w->n; i++) {
 		const wasi_sub *s = &w->subs[i];
-		int got = s->d ? w->fds[s->slot].revents : 0;
+		int other = s->type == WASI_EVENT_READ ? WASI_POLLOUT : WASI_POLLIN; /* what another subscription may have asked for */
+		int got = s->d ? w->fds[s->d->slot].revents & ~other : 0;
 		if (!got)
 			continue;
 		bool bad = got & WASI_POLLNVAL;
@@ -2425,7 +2468,7 @@ WASI_FUNCTION(int32_t, sock_accept, (int32_t fd, int32_t flags, int32_t result))
 	for (;;) {
 		r = -WASI_H_AGAIN;
 		if (!nonblock || wasi_wait(d->fd, WASI_POLLIN, 0))
-			r = wasi_sys(WASI_SYS_accept4, d->fd, 0, 0, WASI_O_CLOEXEC /* as SOCK_CLOEXEC */);
+			r = wasi_opened(wasi_sys(WASI_SYS_accept4, d->fd, 0, 0, WASI_O_CLOEXEC /* as SOCK_CLOEXEC */));
 		if (r == -WASI_H_AGAIN && !nonblock)
 			wasi_wait(d->fd, WASI_POLLIN, -1);
 		else if (r != -WASI_H_CONNABORTED)

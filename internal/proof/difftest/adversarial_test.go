@@ -381,7 +381,7 @@ const (
 	productBytes, productTime = 512 << 20, 3 * time.Second
 	// Of objects: what the limits let through of values passed, and for each byte. TestObjectSizes has a closer bound where
 	// nothing multiplies.
-	productObject, productObjectBytes = 16 << 20, 128
+	productObject, productObjectBytes = 16 << 20, 80
 )
 
 // notEmulated skips a test that takes long to compile in an emulator.

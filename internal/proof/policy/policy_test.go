@@ -135,6 +135,7 @@ internal/proof/stress/guest: wasmfront internal/abi
 internal/proof/stress:
 spectest/script: wasmfront/wat
 internal/proof/entropy:
+internal/proof/metaedit: internal/abi internal/meta
 internal/proof/wasmgen: wasmfront internal/proof/entropy
 internal/wasmedit: wasmfront/validate
 internal/reduce: internal/wasmedit

@@ -140,6 +140,17 @@ func (g *group) enter(f func() error) error {
 	}
 }
 
+// outside calls f, of the program, for the Go function that c serves, while other goroutines get into the store: f may wait for them.
+func (g *group) outside(c *host.Caller, f func()) {
+	g.away++
+	c.Leave()
+	defer func() {
+		c.Enter()
+		g.away--
+	}()
+	f()
+}
+
 // visible are the frames of functions that the modules had before they were compiled: what calls start functions and fills memories is not, nor what calls listeners.
 func (g *group) visible(list []host.Frame) []host.Frame {
 	return slices.DeleteFunc(slices.Clone(list), func(f host.Frame) bool {

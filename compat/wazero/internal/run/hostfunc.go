@@ -281,7 +281,7 @@ func (h *HostFunc) open(importer *Instance) rawFunc {
 	}
 }
 
-// openTold is open for a function with a listener, which is told inside the store.
+// openTold is open for a function with a listener, which may wait for other goroutines, too.
 func (h *HostFunc) openTold(importer *Instance) rawFunc {
 	open := h.open(importer)
 	return func(c *host.Caller, args, results []uint64) (err error) {
@@ -291,12 +291,14 @@ func (h *HostFunc) openTold(importer *Instance) rawFunc {
 				err = h.recovered(m, c, r)
 			}
 		}()
-		h.listener.Before(ctx, m, h.def, args, &frames{first: h.def, caller: c, m: m, at: -1})
+		importer.grp.outside(c, func() {
+			h.listener.Before(ctx, m, h.def, args, &frames{first: h.def, caller: c, outside: true, m: m, at: -1})
+		})
 		switch err = open(c, args, results); {
 		case err == nil:
-			h.listener.After(ctx, m, h.def, results)
+			importer.grp.outside(c, func() { h.listener.After(ctx, m, h.def, results) })
 		case !errors.Is(err, host.ErrRestore):
-			h.listener.Abort(ctx, m, h.def, err)
+			importer.grp.outside(c, func() { h.listener.Abort(ctx, m, h.def, err) })
 		}
 		return err
 	}
@@ -413,15 +415,23 @@ func (h *HostFunc) told(ctx context.Context, m *Instance, c *host.Caller, stack 
 type frames struct {
 	first  *FuncDef     // the Go function, or nil
 	caller *host.Caller // nil if Go code called
-	m      *Instance
-	rest   []host.Frame
-	at     int // in rest; before its beginning for the Go function
+	// outside: the listener is told while others get into the store.
+	outside bool
+	m       *Instance
+	rest    []host.Frame
+	at      int // in rest; before its beginning for the Go function
 }
 
 func (f *frames) Next() bool {
 	if f.at == -1 {
 		if f.caller != nil {
+			if f.outside {
+				f.caller.Enter()
+			}
 			f.rest = f.m.grp.visible(f.caller.Frames())
+			if f.outside {
+				f.caller.Leave()
+			}
 		}
 		if f.first != nil {
 			f.at = -2

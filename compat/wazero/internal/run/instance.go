@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -210,17 +211,21 @@ func (m *Instance) at(kind host.Kind, n uint32) (x any, err error) {
 	return x, err
 }
 
-// LookupFunction returns what a call_indirect of this type would call. It panics where that would trap.
+// LookupFunction returns what a call_indirect of this type would call. It panics where that would trap. Calls of what it finds in a closed instance fail.
 func (m *Instance) LookupFunction(table, i uint32, params, results []api.ValueType) api.Function {
 	if int64(table) >= int64(len(m.mod.tables)) {
 		panic("table index out of range")
 	}
-	x, err := m.at(host.KindTable, table)
-	if err != nil {
-		panic(err)
-	}
 	var v any
-	err = m.grp.enter(func() (err error) { v, err = x.(*host.Table).Get(i); return err })
+	x, err := m.at(host.KindTable, table)
+	if err == nil {
+		err = m.grp.enter(func() (err error) { v, err = x.(*host.Table).Get(i); return err })
+	}
+	if errors.Is(err, host.ErrClosed) {
+		d := &FuncDef{definition: definition{module: m.mod.name}, params: params, results: results}
+		d.countWords()
+		return newFunction(m, d, nil, err)
+	}
 	f, ok := v.(*host.Func)
 	if err != nil || !ok || f == nil {
 		panic(errTableAccess)

@@ -15,10 +15,21 @@ import (
 // of the index space, and a function takes its place that calls Go before it and after it, through a table at the end of theirs. So no index
 // changes. The start function is called by the instantiation, when the table has been filled.
 
-// The names of what an instrumented module exports in addition.
+// hookName is the name of what an instrumented module exports in addition: the table, and the start function. The module itself exports nothing of that name.
+func (m *Module) hookName(what string) string {
+	name := "\x00waot." + what
+	for {
+		if _, taken := m.exports[name]; !taken {
+			return name
+		}
+		name += "+"
+	}
+}
+
+// What hookName names.
 const (
-	hookTable = "\x00waot.listeners"
-	hookStart = "\x00waot.start"
+	hookTable = "listeners"
+	hookStart = "start"
 )
 
 // hook is a function with a listener.
@@ -53,8 +64,8 @@ func (v *vector) add(item ...byte) {
 	v.items = append(v.items, item...)
 }
 
-// instrument returns the module with calls of hooks.
-func instrument(w *wasmfront.Module, hooks []hook) []byte {
+// instrument returns the module, which is w, with calls of its hooks.
+func (m *Module) instrument(w *wasmfront.Module) []byte {
 	lists := map[uint8]*vector{}
 	for _, id := range []uint8{sectionType, sectionFunction, sectionTable, sectionExport} {
 		lists[id] = &vector{}
@@ -71,7 +82,7 @@ func instrument(w *wasmfront.Module, hooks []hook) []byte {
 		bodies[i] = w.Code[i].Bytes
 	}
 	table := len(w.Tables)
-	for i, h := range hooks {
+	for i, h := range m.hooks {
 		before := lists[sectionType].count
 		for _, told := range [][]api.ValueType{h.def.params, h.def.results} {
 			lists[sectionType].add(append(typeList([]byte{0x60}, told), 0)...)
@@ -83,10 +94,10 @@ func instrument(w *wasmfront.Module, hooks []hook) []byte {
 		*own = nil
 		bodies[h.def.index-w.NumImportedFuncs] = wrapper(h.def, before, table, 2*i, moved)
 	}
-	lists[sectionTable].add(leb([]byte{typeFuncref, 0}, 2*len(hooks))...)
-	lists[sectionExport].add(exportEntry(hookTable, api.ExternTypeTable, table)...)
+	lists[sectionTable].add(leb([]byte{typeFuncref, 0}, 2*len(m.hooks))...)
+	lists[sectionExport].add(exportEntry(m.hookName(hookTable), api.ExternTypeTable, table)...)
 	if w.HasStart {
-		lists[sectionExport].add(exportEntry(hookStart, api.ExternTypeFunc, int(w.Start))...)
+		lists[sectionExport].add(exportEntry(m.hookName(hookStart), api.ExternTypeFunc, int(w.Start))...)
 	}
 	code := leb(nil, len(bodies))
 	for _, b := range bodies {
@@ -200,7 +211,7 @@ func toldOf(ctx context.Context) *told {
 
 // install fills the table of an instance whose module is instrumented.
 func (m *Instance) install(inst *host.Instance) error {
-	t, err := inst.Table(hookTable)
+	t, err := inst.Table(m.mod.hookName(hookTable))
 	if err != nil {
 		return err
 	}
@@ -230,7 +241,7 @@ func (m *Instance) before(h hook, c *host.Caller, args []uint64) (err error) {
 	if t := toldOf(c.Context()); t != nil {
 		t.actives = append(t.actives, active{h, ctx, m})
 	}
-	h.listener.Before(ctx, m, h.def, words, &frames{caller: c, m: m, at: -1})
+	m.grp.outside(c, func() { h.listener.Before(ctx, m, h.def, words, &frames{caller: c, outside: true, m: m, at: -1}) })
 	return nil
 }
 
@@ -242,7 +253,8 @@ func (m *Instance) after(h hook, c *host.Caller, results []uint64) (err error) {
 	if t := toldOf(c.Context()); t != nil {
 		t.actives = t.actives[:len(t.actives)-1]
 	}
-	h.listener.After(given(c.Context()), m, h.def, words)
+	ctx := given(c.Context())
+	m.grp.outside(c, func() { h.listener.After(ctx, m, h.def, words) })
 	return nil
 }
 

@@ -211,7 +211,7 @@ func (r *Runtime) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 		if _, err := validate.All(wasm, validate.Config{Features: known}); err != nil {
 			return nil, err
 		}
-		wasm = instrument(w, m.hooks)
+		wasm = m.instrument(w)
 	}
 	m.wasm = wasm
 	if _, err := m.compiled(ctx, m.explicitFor(ctx, nil)); err != nil {

@@ -249,7 +249,7 @@ func (m *Instance) startListened(ctx context.Context, inst *host.Instance) error
 		return nil
 	}
 	var fn *host.Func
-	if err := m.grp.enter(func() (err error) { fn, err = inst.Func(hookStart); return err }); err != nil {
+	if err := m.grp.enter(func() (err error) { fn, err = inst.Func(m.mod.hookName(hookStart)); return err }); err != nil {
 		return err
 	}
 	f := newFunction(m, m.mod.funcs[m.mod.start], fn, nil)

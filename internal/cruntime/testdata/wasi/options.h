@@ -36,9 +36,14 @@ static int options(int argc, char **argv, waot_wasi_config *config)
 	size_t num_env = 0;
 	int i;
 	memset(config, 0, sizeof *config);
+	for (int fd = 0; fd < 3; fd++)
+		config->fds[fd] = fd;
 	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
 		if (!strcmp(argv[i], "--no-openat2")) {
 			no_openat2();
+		} else if (!strcmp(argv[i], "--null")) {
+			for (int fd = 0; fd < 3; fd++)
+				config->fds[fd] = WAOT_WASI_NULL;
 		} else if (!strcmp(argv[i], "--dir")) {
 			waot_wasi_dir *d = &dirs[config->num_dirs++];
 			char *host = argv[++i], *guest = strstr(host, "::"), *mode = strstr(guest + 2, "::");
@@ -59,7 +64,5 @@ static int options(int argc, char **argv, waot_wasi_config *config)
 	config->env = env;
 	config->dirs = dirs;
 	config->sockets = sockets;
-	for (int fd = 0; fd < 3; fd++)
-		config->fds[fd] = fd;
 	return i + 1;
 }

@@ -3,10 +3,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -143,6 +145,99 @@ static void write_much(int reader)
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 }
 
+/* child runs f in a process of its own, which must end well. */
+static void child(void (*f)(const char *dir), const char *dir)
+{
+	int status;
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid == 0) {
+		f(dir);
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+/* closed_streams begins in a program whose streams are closed: nothing that is opened gets their numbers. */
+static void closed_streams(const char *dir)
+{
+	waot_wasi_dir dirs[1] = {{.host = dir, .guest = "/", .fd = -1}};
+	waot_wasi_config c = {.dirs = dirs, .num_dirs = 1, .fds = {0, 1, 2}};
+	int said = dup(1), low = 0;
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	int r = waot_wasi_open(inst, &c), opened = open_file(3, "file", 2);
+	for (int i = 0; i < 4 && !opened; i++)
+		opened = open_file(3, "file", 2);
+	for (int fd = 0; fd < 3; fd++)
+		low += fcntl(fd, F_GETFD) >= 0;
+	struct rlimit few = {.rlim_cur = 3, .rlim_max = 3};
+	int full = setrlimit(RLIMIT_NOFILE, &few) ? -1 : open_file(3, "file", 2);
+	dup2(said, 1);
+	CHECK(r == 0 && opened == 0 && low == 0);
+	CHECK(full == 33); /* too many open files, and none under a stream's number */
+	CHECK(fcntl(0, F_GETFD) < 0 && fcntl(2, F_GETFD) < 0);
+}
+
+/* leave writes more to a pipe than it has room for, to a reader that leaves. */
+static int32_t leave(void)
+{
+	int ends[2], status;
+	CHECK(pipe(ends) == 0);
+	waot_wasi_config c = {.fds = {-1, ends[1], -1}};
+	CHECK(waot_wasi_open(inst, &c) == 0);
+	close(ends[1]);
+	pid_t pid = fork();
+	if (pid == 0) {
+		char byte;
+		waot_wasi_close(inst);
+		_exit(read(ends[0], &byte, 1) != 1);
+	}
+	close(ends[0]);
+	for (uint32_t i = 0; i < 100; i++)
+		put(400 + 8 * i, 10000), put(404 + 8 * i, 50000);
+	int32_t e = prog_c_fd_write(1, 400, 100, 16);
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	CHECK(e == 0 && word(16) > 0 && word(16) < 100 * 50000);
+	e = prog_c_fd_write(1, 400, 100, 16);
+	waot_wasi_close(inst);
+	return e;
+}
+
+/* signals checks that the signal of a broken pipe does not reach the program, whether it blocks it or not, and that the program's own does. */
+static void signals(const char *dir)
+{
+	(void)dir;
+	sigset_t pipes, pending;
+	CHECK(leave() == 64);
+	sigemptyset(&pipes);
+	sigaddset(&pipes, SIGPIPE);
+	CHECK(sigprocmask(SIG_BLOCK, &pipes, NULL) == 0 && leave() == 64 && sigpending(&pending) == 0 && !sigismember(&pending, SIGPIPE));
+	CHECK(raise(SIGPIPE) == 0 && leave() == 64 && sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE));
+	int ends[2];
+	waot_trap trap = {.code = WAOT_THROWN, .text = "text"};
+	CHECK(signal(SIGPIPE, SIG_IGN) != SIG_ERR && signal(SIGPIPE, SIG_DFL) != SIG_ERR); /* which forgets it */
+	CHECK(sigprocmask(SIG_UNBLOCK, &pipes, NULL) == 0 && pipe(ends) == 0 && close(ends[0]) == 0);
+	waot_print(&trap, ends[1]);
+}
+
+/* many_subscriptions polls more often than files may be open. */
+static void many_subscriptions(const char *dir)
+{
+	enum { n = 1000, at = 1000 };
+	waot_wasi_dir dirs[1] = {{.host = dir, .guest = "/", .fd = -1}};
+	waot_wasi_config c = {.dirs = dirs, .num_dirs = 1, .fds = {-1, 1, -1}};
+	CHECK(waot_wasi_open(inst, &c) == 0 && open_file(3, "file", 2) == 0 && word(16) == 0);
+	struct rlimit few = {.rlim_cur = 64, .rlim_max = 64};
+	CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	memset(memory + at, 0, 48 * n);
+	for (uint32_t i = 0; i < n; i++) /* reading from 0, which the kernel always allows, and writing to 1 */
+		memory[at + 48 * i] = (uint8_t)i, memory[at + 48 * i + 8] = 1 + i % 2, memory[at + 48 * i + 16] = i % 2;
+	CHECK(prog_c_poll_oneoff(at, at, n, 16) == 0 && word(16) == n);
+	for (uint32_t i = 0; i < n; i++)
+		CHECK(memory[at + 32 * i] == (uint8_t)i && word(at + 32 * i + 8) == (1 + i % 2) << 16 && word(at + 32 * i + 16) == (i % 2 ? 0 : 5));
+}
+
 int main(int argc, char **argv)
 {
 	CHECK(argc == 2);
@@ -156,6 +251,11 @@ int main(int argc, char **argv)
 		inherited[fd] = fcntl(fd, F_GETFD) >= 0;
 	put(0, 32);
 	put(4, 5);
+
+	/* In processes of their own. */
+	child(closed_streams, argv[1]);
+	child(signals, argv[1]);
+	child(many_subscriptions, argv[1]);
 
 	/* Without a configuration. */
 	CHECK(prog_c_args_sizes_get(16, 20) == 0 && word(16) == 0 && word(20) == 0);

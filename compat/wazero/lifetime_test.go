@@ -1,0 +1,171 @@
+package wazero_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+	"github.com/tetratelabs/wazero/experimental/table"
+	"github.com/tetratelabs/wazero/sys"
+)
+
+// plugin has one of everything that an instance can have.
+const plugin = `(module
+	(memory (export "memory") 2 1000)
+	(table 4 funcref) (elem (i32.const 0) $few)
+	(global (export "g") (mut i64) (i64.const 1))
+	(func $few (export "few") (result i32) (i32.store8 (i32.const 100) (i32.const 1)) (i32.load8_u (i32.const 100)))
+	(func (export "grow") (param i32) (result i32) (memory.grow (local.get 0)))
+	(func (export "spin") (loop (br 0))))`
+
+// marker is what accesses write. No other instance ever has it.
+var marker = bytes.Repeat([]byte{0xa5}, 5000)
+
+// accesses are what goroutines may do with an instance while it is closed and after that, by what they use.
+var accesses = map[string]func(m api.Module, mem api.Memory){
+	"ReadByte":       func(_ api.Module, mem api.Memory) { mem.ReadByte(70_000) },
+	"ReadUint16Le":   func(_ api.Module, mem api.Memory) { mem.ReadUint16Le(70_000) },
+	"ReadUint32Le":   func(_ api.Module, mem api.Memory) { mem.ReadUint32Le(70_000) },
+	"ReadUint64Le":   func(_ api.Module, mem api.Memory) { mem.ReadUint64Le(70_000) },
+	"ReadFloat32Le":  func(_ api.Module, mem api.Memory) { mem.ReadFloat32Le(70_000) },
+	"ReadFloat64Le":  func(_ api.Module, mem api.Memory) { mem.ReadFloat64Le(70_000) },
+	"WriteByte":      func(_ api.Module, mem api.Memory) { mem.WriteByte(70_000, 0xa5) },
+	"WriteUint16Le":  func(_ api.Module, mem api.Memory) { mem.WriteUint16Le(70_000, 0xa5a5) },
+	"WriteUint32Le":  func(_ api.Module, mem api.Memory) { mem.WriteUint32Le(70_000, 0xa5a5a5a5) },
+	"WriteUint64Le":  func(_ api.Module, mem api.Memory) { mem.WriteUint64Le(70_000, 0xa5a5a5a5a5a5a5a5) },
+	"WriteFloat32Le": func(_ api.Module, mem api.Memory) { mem.WriteFloat32Le(70_000, -7) },
+	"WriteFloat64Le": func(_ api.Module, mem api.Memory) { mem.WriteFloat64Le(70_000, -7) },
+	"Write":          func(_ api.Module, mem api.Memory) { mem.Write(70_000, marker) },
+	"WriteString":    func(_ api.Module, mem api.Memory) { mem.WriteString(70_000, string(marker)) },
+	"Size":           func(_ api.Module, mem api.Memory) { mem.Size() },
+	"Grow":           func(_ api.Module, mem api.Memory) { mem.Grow(1) },
+	"LookupFunction": func(m api.Module, _ api.Memory) {
+		table.LookupFunction(m, 0, 0, nil, []api.ValueType{api.ValueTypeI32}).Call(bg)
+	},
+	"ExportedMemory": func(m api.Module, _ api.Memory) { m.ExportedMemory("memory").Read(0, 1) },
+	"Memory":         func(m api.Module, _ api.Memory) { m.Memory().ReadByte(0) },
+	"CloseWithExit":  func(m api.Module, _ api.Memory) { m.CloseWithExitCode(bg, 3) },
+	"IsClosed":       func(m api.Module, _ api.Memory) { m.IsClosed() },
+	"CallWithStack":  func(m api.Module, _ api.Memory) { m.ExportedFunction("few").CallWithStack(bg, make([]uint64, 1)) },
+	"growing":        func(m api.Module, _ api.Memory) { m.ExportedFunction("grow").Call(bg, 1) },
+	"definitions":    func(m api.Module, _ api.Memory) { m.ExportedFunctionDefinitions()["few"].ResultTypes() },
+	"InternalModule": func(m api.Module, _ api.Memory) { m.(experimental.InternalModule).Global(0).Get() },
+	"ExportedGlobal": func(m api.Module, _ api.Memory) {
+		g := m.ExportedGlobal("g").(api.MutableGlobal)
+		g.Get()
+		g.Set(5)
+		_ = g.String()
+	},
+	"Read, and after": func(_ api.Module, mem api.Memory) {
+		if b, ok := mem.Read(70_000, 5000); ok {
+			copy(b, marker)
+		}
+	},
+}
+
+// TestLifetimes: goroutines use an instance while it is closed. That ends no process, reaches no other instance, and gives errors and zeros in the end.
+func TestLifetimes(t *testing.T) {
+	rounds := 1
+	if os.Getenv("WAOT_FULL") != "" {
+		rounds = 200
+	}
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	c, err := r.CompileModule(bg, wasm(t, plugin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	newPlugin := func() api.Module {
+		m, err := r.InstantiateModule(bg, c, wazero.NewModuleConfig().WithName(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	for name, access := range accesses {
+		for range rounds {
+			m := newPlugin()
+			mem := m.Memory()
+			var stop atomic.Bool
+			var running, all sync.WaitGroup
+			running.Add(1)
+			all.Go(func() {
+				access(m, mem)
+				running.Done()
+				for !stop.Load() {
+					runtime.Gosched()
+					access(m, mem)
+				}
+			})
+			running.Wait()
+			if name != "CloseWithExit" {
+				call(t, m, "grow", 1)
+			}
+			m.Close(bg)
+			other := newPlugin()
+			b, _ := other.Memory().Read(0, 1<<17)
+			for range 3 {
+				if i := bytes.IndexByte(b, 0xa5); i >= 0 {
+					t.Errorf("%s: another instance got what was written, at %d", name, i)
+				}
+				call(t, other, "few")
+			}
+			stop.Store(true)
+			all.Wait()
+			if mem.WriteByte(0, 1) || mem.Size() != 0 || m.ExportedGlobal("g").Get() != 0 {
+				t.Errorf("%s: a closed instance has a memory or global", name)
+			}
+			var exit *sys.ExitError
+			if _, err := m.ExportedFunction("few").Call(bg); !errors.As(err, &exit) {
+				t.Errorf("%s: a call: %v", name, err)
+			}
+			other.Close(bg)
+		}
+	}
+}
+
+// TestClosedByContext: the goroutine that calls an instance may use its memory afterwards, though the end of the context closes it at any time.
+func TestClosedByContext(t *testing.T) {
+	rounds := 30
+	if os.Getenv("WAOT_FULL") != "" {
+		rounds = 3000
+	}
+	r := newRuntime(t, wazero.NewRuntimeConfig().WithCloseOnContextDone(true))
+	c, err := r.CompileModule(bg, wasm(t, plugin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := make([]byte, 1<<16)
+	for i := range rounds {
+		m, err := r.InstantiateModule(bg, c, wazero.NewModuleConfig().WithName(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(bg)
+		go func() {
+			time.Sleep(time.Duration(i%10) * 10 * time.Microsecond)
+			cancel()
+		}()
+		f := m.ExportedFunction("few")
+		for err == nil {
+			_, err = f.Call(ctx)
+			for range 10 {
+				m.Memory().Write(0, page)
+				m.Memory().ReadUint64Le(70_000)
+			}
+		}
+		var exit *sys.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != sys.ExitCodeContextCanceled {
+			t.Fatal(err)
+		}
+		m.Close(bg)
+	}
+}

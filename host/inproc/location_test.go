@@ -1,0 +1,159 @@
+//go:build linux && (amd64 || arm64)
+
+package inproc
+
+import (
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"github.com/waot-project/waot/internal/abi"
+)
+
+// TestRetired: what an access is in the middle of when the store is closed, or the memory moves, is mapped until it is over, and nobody else's.
+func TestRetired(t *testing.T) {
+	const pages = 3
+	for _, c := range []struct {
+		name    string
+		keep    bool
+		movable bool
+		viewed  bool
+		grow    bool
+		within  bool // the mapping has room for growth
+	}{
+		{name: "reserved"}, {name: "reserved, views", keep: true}, {name: "reserved, slices", viewed: true},
+		{name: "movable", movable: true}, {name: "movable, views", movable: true, keep: true}, {name: "movable, slices", movable: true, viewed: true},
+		{name: "movable, grown in place", movable: true, within: true}, {name: "movable, grown", movable: true, grow: true}, {name: "movable, views, grown", movable: true, keep: true, grow: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			awaitRetired()
+			process.dropSpares()
+			newStore(t).Close() // the native stack stays
+			mappings := process.mappings
+			make := func() (*Store, *Memory) {
+				s := newStore(t)
+				s.config.KeepViews = c.keep
+				m, err := s.newMemory(Limits{Min: pages}, c.movable, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s, m
+			}
+			s, m := make()
+			if c.within {
+				m.Use()
+				m.Grow(1)
+			}
+			l := m.Use()
+			p := l.At(100, 8)
+			word := (*uint64)(p)
+			*word = 77
+			if c.viewed {
+				l.Lend()
+			}
+			if c.grow {
+				m.Grow(100)
+				if got := *(*uint64)(unsafe.Pointer(&m.Bytes()[100])); got != 77 {
+					t.Errorf("%d after growth", got)
+				}
+			}
+			if c.within {
+				m.Grow(1)
+			}
+			s.Close()
+			if m.Use() != nil || m.CurrentSize() != 0 {
+				t.Error("a closed store has a memory")
+			}
+			_ = *word // no fault
+			*word = 78
+			addresses := map[uintptr]bool{}
+			for range 3 {
+				s, m := make()
+				at := m.base + 100
+				if load64(at) != 0 || at == uintptr(p) || addresses[at] {
+					t.Errorf("another store has %d at %#x; the closed one has %#x", load64(at), at, uintptr(p))
+				}
+				if c.viewed {
+					m.Use().Lend()
+					addresses[at] = true
+				}
+				s.Close()
+				*word = 79
+			}
+			runtime.KeepAlive(l)
+			awaitRetired()
+			graves := uint64(len(process.graves.list))
+			if n := process.mappings; n != mappings+graves || (graves > 0) != c.viewed {
+				t.Errorf("%d mappings, %d of them graves, and %d before", n, graves, mappings)
+			}
+			if c.viewed {
+				*word = 80 // what must not be done, and harms nobody
+			}
+			process.reclaim()
+			if process.mappings != mappings || process.graves.size != 0 {
+				t.Errorf("%d mappings and %d bytes of graves are left", process.mappings-mappings, process.graves.size)
+			}
+		})
+	}
+}
+
+// TestUnused: the addresses of a memory that Go code has not used from outside serve the next store at once.
+func TestUnused(t *testing.T) {
+	awaitRetired()
+	base := uintptr(0)
+	for i := range 3 {
+		s := newStore(t)
+		m, err := s.NewMemory(Limits{Min: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 && m.base != base {
+			t.Errorf("at %#x, and before at %#x", m.base, base)
+		}
+		base = m.base
+		m.Bytes()[1] = 1
+		s.Close()
+	}
+	if n := process.retired.Load(); n != 0 {
+		t.Errorf("%d retired", n)
+	}
+}
+
+// TestGraves: graves touch, so that they are one mapping, and are no more than a part of the addresses of a process.
+func TestGraves(t *testing.T) {
+	awaitRetired()
+	process.dropSpares()
+	process.reclaim()
+	const n = 200
+	for range n {
+		s := newStore(t)
+		m, err := s.NewMemory(Limits{Min: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Use().Lend()
+		s.Close()
+		if process.retired.Load() > 20 {
+			awaitRetired()
+		}
+	}
+	awaitRetired()
+	process.mu.Lock()
+	list, size := len(process.graves.list), process.graves.size
+	process.mu.Unlock()
+	if list > n/20 || size < n*abi.PageSize {
+		t.Errorf("%d graves of %d bytes", list, size)
+	}
+	process.mu.Lock()
+	for range 3 {
+		process.graves.list = append(process.graves.list, extent{low: 16, size: maxGraves / 2}) // nothing is mapped there
+		process.graves.size += maxGraves / 2
+		process.mappings++
+	}
+	process.mu.Unlock()
+	process.bury(extent{low: 32, size: 0})
+	if process.graves.size > maxGraves {
+		t.Errorf("%d bytes of graves", process.graves.size)
+	}
+	process.reclaim()
+}
