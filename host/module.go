@@ -1,13 +1,14 @@
 package host
 
 import (
-	"io"
+	"errors"
 	"os"
 
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/host/sign"
 	"github.com/waot-project/waot/internal/image"
+	"github.com/waot-project/waot/internal/input"
 )
 
 // Module is compiled code, ready to be instantiated any number of times in any store. It is immutable, and all methods
@@ -55,7 +56,7 @@ func Load(object []byte, o *LoadOptions) (*Module, error) {
 
 // LoadFile is Load for a file. An image is mapped: instances share its pages, and those that nothing touches are not read, but by the search for
 // damage, which takes 0.1 milliseconds for each megabyte. So its bytes must stay as they are while there are instances: replace such a file by another one, and do not
-// write to it. With Verify an image is read like an object. Errors can also be those of package os.
+// write to it. With Verify an image is read like an object. Files of more than 2 GiB are refused (*LimitError). Errors can also be those of package os.
 func LoadFile(name string, o *LoadOptions) (*Module, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -67,7 +68,12 @@ func LoadFile(name string, o *LoadOptions) (*Module, error) {
 			return (*Module)(m), err
 		}
 	}
-	object, err := io.ReadAll(f)
+	r := input.Reader{Bound: input.Object}
+	object, err := r.Opened(f)
+	var limit *input.LimitError
+	if errors.As(err, &limit) {
+		return nil, &LimitError{What: limit.What, Want: max(limit.Want, limit.Limit+1), Limit: limit.Limit}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/waot-project/waot/internal/input"
 )
 
 // EnvDir is the environment variable that names the folder with the suite.
@@ -125,7 +127,8 @@ func OpenGroup(file string) (*Group, error) {
 	if info.IsDir() {
 		g.files = os.DirFS(file)
 	} else {
-		b, err := os.ReadFile(file)
+		r := input.Reader{Bound: input.Fixed("bytes of scripts", input.MaxText)}
+		b, err := r.File(file)
 		if err != nil {
 			return nil, err
 		}

@@ -77,6 +77,7 @@ internal/proof/cputime:
 internal/proof/testenv:
 internal/proof/figures:
 internal/emulate:
+internal/input:
 internal/reloc:
 internal/stop:
 internal/meta: internal/abi
@@ -128,12 +129,12 @@ host/loaded: host/inproc
 host/load: host/inproc internal/link
 host/sign:
 internal/cache: host/loaded
-host: host/loaded host/load host/sign
+host: host/loaded host/load host/sign internal/input
 host/wasirun: host wasi
 internal/program: internal/cruntime internal/link
 internal/proof/stress/guest: wasmfront internal/abi
 internal/proof/stress:
-spectest/script: wasmfront/wat
+spectest/script: wasmfront/wat internal/input
 internal/proof/entropy:
 internal/proof/metaedit: internal/abi internal/meta
 internal/proof/wasmgen: wasmfront internal/proof/entropy
