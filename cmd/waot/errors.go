@@ -25,7 +25,9 @@ type usageError struct{ msg string }
 
 func (e *usageError) Error() string { return e.msg }
 
-func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+func usagef(format string, args ...any) error {
+	return &usageError{quote.Name(fmt.Sprintf(format, args...))}
+}
 
 // exitStatus ends waot with a status after everything has been printed.
 type exitStatus int

@@ -201,7 +201,7 @@ func printScript(c *cli.Context, name string, r *spectest.Result) {
 	}
 	printf(c, "%s %-28s %v\n", verdict, quote.Name(name), r)
 	for _, f := range r.Failures {
-		printf(c, "     %v\n", f)
+		printf(c, "     %s\n", quote.Name(f.String()))
 	}
 }
 

@@ -27,13 +27,13 @@ var hidden = &unicode.RangeTable{
 // control reports whether a character is one of ASCII that is not printed.
 func control(r rune) bool { return r < ' ' || r == 0x7f }
 
-// hides reports whether a character cannot be a part of a line as it is.
-func hides(r rune) bool { return control(r) || unicode.Is(hidden, r) }
+// Hides reports whether a character cannot be a part of a line as it is.
+func Hides(r rune) bool { return control(r) || unicode.Is(hidden, r) }
 
 // Name returns a name for a line of text. Control characters of ASCII and bytes that are no UTF-8 become \xNN, other characters that steer or do not
 // show become \u{N...}, and all else stays as it is, backslashes too: it is for people, and not to be read back. Name(Name(s)) is Name(s).
 func Name(name string) string {
-	if utf8.ValidString(name) && !strings.ContainsFunc(name, hides) {
+	if utf8.ValidString(name) && !strings.ContainsFunc(name, Hides) {
 		return name
 	}
 	var b strings.Builder
@@ -57,7 +57,7 @@ func JSON(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for _, r := range string(text) {
 		switch {
-		case r == '\n' || !hides(r):
+		case r == '\n' || !Hides(r):
 			out = utf8.AppendRune(out, r)
 		default:
 			for _, unit := range utf16.AppendRune(nil, r) {
