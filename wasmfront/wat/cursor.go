@@ -6,6 +6,8 @@ import (
 	"math"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/waot-project/waot/internal/quote"
 )
 
 // MaxLength is the limit on the length of a text, in bytes.
@@ -83,7 +85,7 @@ func (c *Cursor) unexpected(t Token, expected string) {
 	e := &Error{Offset: t.Offset, Msg: "unexpected token", Found: found(t), Expected: expected}
 	switch {
 	case t.Kind == Annotation:
-		e.Msg, e.Found, e.Expected = "misplaced @"+t.Name()+" annotation", "", ""
+		e.Msg, e.Found, e.Expected = "misplaced @"+quote.Name(t.Name())+" annotation", "", ""
 	case t.Kind == Reserved, t.Kind == Keyword && !isWord(t.Text):
 		e.Msg = "unknown operator"
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/waot-project/waot/internal/quote"
 )
 
 // Place is a place in a text.
@@ -31,7 +33,7 @@ type Error struct {
 func (e *Error) Error() string {
 	s := e.Place.String() + ": " + e.Msg
 	if e.File != "" {
-		s = e.File + ":" + s
+		s = quote.Name(e.File) + ":" + s
 	}
 	if e.Found != "" {
 		s += " " + e.Found
