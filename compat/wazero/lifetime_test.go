@@ -203,8 +203,8 @@ func TestClosedWhileWriting(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var ctx context.Context
-			ctx, end = context.WithCancel(bg)
+			ctx, cancel := context.WithCancel(bg)
+			end = cancel
 			f := m.ExportedFunction("last")
 			_, err = f.Call(ctx)
 			if err == nil {
@@ -217,6 +217,7 @@ func TestClosedWhileWriting(t *testing.T) {
 			if !errors.As(err, &exit) || exit.ExitCode() != sys.ExitCodeContextCanceled {
 				t.Fatalf("%s: %v", name, err)
 			}
+			cancel()
 		}
 	}
 }
