@@ -14,6 +14,7 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/cost"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
@@ -131,7 +132,7 @@ func (e *FuncError) Error() string {
 		at = fmt.Sprintf("offset %#x: ", e.Offset)
 	}
 	if e.Name != "" {
-		name = fmt.Sprintf(" (%s)", meta.Printable(e.Name))
+		name = fmt.Sprintf(" (%s)", quote.Name(e.Name))
 	}
 	return fmt.Sprintf("%sfunction %d%s: %s: %v", at, e.Func, name, e.Stage, e.Err)
 }

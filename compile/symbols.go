@@ -8,6 +8,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 )
@@ -104,14 +105,14 @@ func (l *linker) addFuncSymbols() {
 // maxName bounds the readable part of a local symbol's name, in bytes.
 const maxName = 512
 
-// readable replaces what tools stumble over in names of symbols: control characters, blanks, and
+// readable replaces what tools stumble over in names of symbols: what steers a terminal or hides, blanks, and
 // the at sign, which introduces versions.
 func readable(name string) string {
 	if len(name) > maxName {
 		name = strings.ToValidUTF8(name[:maxName], "")
 	}
 	return strings.Map(func(r rune) rune {
-		if r <= ' ' || r == '@' || r == 0x7f {
+		if r == ' ' || r == '@' || quote.Hides(r) {
 			return '_'
 		}
 		return r

@@ -10,6 +10,7 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/spectest/script"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/wat"
@@ -32,7 +33,7 @@ type Failure struct {
 	Msg    string
 }
 
-func (f Failure) String() string { return fmt.Sprintf("%s:%d: %s", f.Script, f.Line, f.Msg) }
+func (f Failure) String() string { return fmt.Sprintf("%s:%d: %s", quote.Name(f.Script), f.Line, f.Msg) }
 
 // Result counts commands.
 type Result struct {
@@ -430,11 +431,11 @@ func (r *runner) assertReturn(c *script.Command) error {
 		return err
 	}
 	if len(got) != len(c.Expected) {
-		return fmt.Errorf("%s: %d results, want %d", c.Action.Field, len(got), len(c.Expected))
+		return fmt.Errorf("%s: %d results, want %d", quote.Name(c.Action.Field), len(got), len(c.Expected))
 	}
 	for i, v := range got {
 		if !matches(r.store, &c.Expected[i], v) {
-			return fmt.Errorf("%s: result %d is %v, want %s", c.Action.Field, i, v, describe(&c.Expected[i]))
+			return fmt.Errorf("%s: result %d is %v, want %s", quote.Name(c.Action.Field), i, v, describe(&c.Expected[i]))
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/emulate"
 	"github.com/waot-project/waot/internal/input"
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/wasmfront/translate"
 )
 
@@ -174,7 +176,7 @@ func (b *bisection) checkAt(c *cli.Context, file string, at place) error {
 			Rewrites int    `json:"rewrites"` // of the function
 		}{verdict, len(ctl.Log)})
 	} else {
-		printf(c, "%s: %s with %d rewrites of function %d\n", file, verdict, len(ctl.Log), at.fn)
+		printf(c, "%s: %s with %d rewrites of function %d\n", quote.Name(file), verdict, len(ctl.Log), at.fn)
 	}
 	if !good {
 		return exitStatus(statusBad)
@@ -218,6 +220,10 @@ func quoted(s string) string {
 	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
 		return s
 	}
+	if quote.Name(s) != s { // as bash and zsh take it
+		q := strconv.QuoteToASCII(s)
+		return "$'" + strings.ReplaceAll(q[1:len(q)-1], "'", `\'`) + "'"
+	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
@@ -231,14 +237,14 @@ func verdictOf(good bool) string {
 // print writes what was found.
 func (f *finding) print(c *cli.Context, file string) {
 	if f.Rule == "" {
-		printf(c, "%s: %s\n%d checks\n", file, f.Reason, f.Checks)
+		printf(c, "%s: %s\n%d checks\n", quote.Name(file), quote.Name(f.Reason), f.Checks)
 		return
 	}
 	name := ""
 	if f.Name != "" {
-		name = " (" + f.Name + ")"
+		name = " (" + quote.Name(f.Name) + ")"
 	}
-	printf(c, "%s: function %d%s: pass %s, rule %s, rewrite %d of %d\n", file, f.Func, name, f.Pass, f.Rule, f.Rewrite, f.Rewrites)
+	printf(c, "%s: function %d%s: pass %s, rule %s, rewrite %d of %d\n", quote.Name(file), f.Func, name, f.Pass, f.Rule, f.Rewrite, f.Rewrites)
 	if f.Offset != 0 {
 		printf(c, "  offset 0x%x in the module\n", f.Offset)
 	}

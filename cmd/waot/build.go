@@ -18,6 +18,7 @@ import (
 	"github.com/waot-project/waot/internal/cheader"
 	"github.com/waot-project/waot/internal/cost"
 	"github.com/waot-project/waot/internal/program"
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/objfile"
 )
 
@@ -149,7 +150,7 @@ func buildAction(c *cli.Context) error {
 		return err
 	}
 	opt.costs.Ended("read")
-	p := startProgress(c.App.ErrWriter, "compiling "+filepath.Base(file))
+	p := startProgress(c.App.ErrWriter, "compiling "+quote.Name(filepath.Base(file)))
 	opt.progress = p.set
 	start := time.Now()
 	art, err := compileModule(file, src.b, opt)
@@ -192,7 +193,7 @@ func buildAction(c *cli.Context) error {
 		return nil
 	}
 	printf(c, "%s: %d functions, %d bytes of code, %s of %d bytes, compiled in %s%s\n",
-		out, r.Functions, r.CodeBytes, kind, r.ObjectBytes, took.Round(time.Millisecond), signed)
+		quote.Name(out), r.Functions, r.CodeBytes, kind, r.ObjectBytes, took.Round(time.Millisecond), signed)
 	if r.Time != nil {
 		r.Time.print(c.App.Writer)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/internal/cache"
+	"github.com/waot-project/waot/internal/quote"
 )
 
 // cacheOff is the value of --cache for no cache.
@@ -57,7 +58,7 @@ func cacheOf(c *cli.Context) (*cache.Cache, error) {
 	case errors.As(err, &usage):
 		return nil, err
 	case errors.As(err, &unsafe) || err != nil && named:
-		fmt.Fprintf(c.App.ErrWriter, "waot: warning: nothing is kept: %v\n", err)
+		fmt.Fprintf(c.App.ErrWriter, "waot: warning: nothing is kept: %s\n", quote.Name(err.Error()))
 	}
 	return kept, nil
 }
@@ -182,9 +183,9 @@ func cacheAction(c *cli.Context) error {
 	for i := range infos {
 		e := &infos[i]
 		total += e.Bytes
-		printf(c, "%s  %s  %12d bytes  %s\n", e.Key[:16], e.Used.Format(time.DateTime), e.Bytes, e.Name)
+		printf(c, "%s  %s  %12d bytes  %s\n", e.Key[:16], e.Used.Format(time.DateTime), e.Bytes, quote.Name(e.Name))
 	}
-	printf(c, "%s: %d entries, %d bytes of at most %d\n", kept.Dir(), len(infos), total, kept.MaxBytes())
+	printf(c, "%s: %d entries, %d bytes of at most %d\n", quote.Name(kept.Dir()), len(infos), total, kept.MaxBytes())
 	return nil
 }
 
@@ -201,7 +202,7 @@ func clearCache(c *cli.Context, kept *cache.Cache) error {
 		}{kept.Dir(), n, size})
 		return nil
 	}
-	printf(c, "%s: %d entries removed, %d bytes\n", kept.Dir(), n, size)
+	printf(c, "%s: %d entries removed, %d bytes\n", quote.Name(kept.Dir()), n, size)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/waot-project/waot/internal/cost"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/quote"
 )
 
 // costReport is what build --time says; elsewhere is what neither stages nor measuring has taken: the start of the process, the collector, and
@@ -89,7 +90,7 @@ func (r *costReport) print(w io.Writer) {
 	for _, f := range r.Functions {
 		most := f.dearestStage()
 		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%d B\t%s %s\t %s\n", f.Func, milliseconds(f.CPUNS), share(f.CPUNS), f.PageFaults, f.CodeBytes,
-			most.Name, milliseconds(most.CPUNS), meta.Printable(f.Name))
+			most.Name, milliseconds(most.CPUNS), quote.Name(f.Name))
 	}
 	t.Flush()
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/waot-project/waot/internal/cruntime"
+	"github.com/waot-project/waot/internal/quote"
 )
 
 func cRuntimeCommand() *cli.Command {
@@ -31,7 +32,7 @@ Example:
 			if err := cruntime.Write(dir); err != nil {
 				return inFile(dir, err)
 			}
-			printf(c, "%s, %s\n", filepath.Join(dir, cruntime.HeaderFile), filepath.Join(dir, cruntime.SourceFile))
+			printf(c, "%s, %s\n", quote.Name(filepath.Join(dir, cruntime.HeaderFile)), quote.Name(filepath.Join(dir, cruntime.SourceFile)))
 			return nil
 		},
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/input"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/spectest"
 )
 
@@ -331,7 +332,7 @@ func compareAll(c *cli.Context, wasmtime string, bin []byte, m *meta.Module, nat
 		writeJSON(c.App.Writer, report)
 	} else {
 		for _, d := range report.Differences {
-			printf(c, "%s differs\n  %-7s %s\n  %-7s %s\n", d.What, "waot:", d.Waot, d.Engine+":", d.Other)
+			printf(c, "%s differs\n  %-7s %s\n  %-7s %s\n", quote.Name(d.What), "waot:", quote.Name(d.Waot), d.Engine+":", quote.Name(d.Other))
 		}
 		switch {
 		case report.Same:
@@ -352,7 +353,7 @@ func compareAll(c *cli.Context, wasmtime string, bin []byte, m *meta.Module, nat
 			printf(c, "that is known: %s, and there is no difference if the module's start function does by operators what instantiation does\n", report.Known)
 		}
 		if r := report.Reduced; r != nil {
-			printf(c, "%s: made small from %d bytes to %d, %d tries\n", r.File, r.From, r.Bytes, r.Tries)
+			printf(c, "%s: made small from %d bytes to %d, %d tries\n", quote.Name(r.File), r.From, r.Bytes, r.Tries)
 		}
 	}
 	if !report.Same && report.Known == "" {
@@ -387,7 +388,7 @@ func planCalls(c *cli.Context, m *meta.Module) ([]call, error) {
 			one := call{name: e.Name}
 			words := c.Args().Tail()
 			if len(words) != len(t.Params) {
-				return nil, usagef("diff: %s takes %d arguments %s, got %d", want, len(t.Params), typeList(t.Params), len(words))
+				return nil, usagef("diff: %s takes %d arguments %s, got %d", quote.Name(want), len(t.Params), typeList(t.Params), len(words))
 			}
 			var err error
 			if one.args, err = parseValues(t.Params, words); err != nil {

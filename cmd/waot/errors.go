@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/wasmfront/wat"
 )
 
@@ -24,7 +25,9 @@ type usageError struct{ msg string }
 
 func (e *usageError) Error() string { return e.msg }
 
-func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+func usagef(format string, args ...any) error {
+	return &usageError{quote.Name(fmt.Sprintf(format, args...))}
+}
 
 // exitStatus ends waot with a status after everything has been printed.
 type exitStatus int
@@ -81,11 +84,11 @@ func (p *problem) String() string {
 	}
 	switch {
 	case p.Func != nil && p.Name != "":
-		fmt.Fprintf(&b, "function %d (%s): ", *p.Func, meta.Printable(p.Name))
+		fmt.Fprintf(&b, "function %d (%s): ", *p.Func, quote.Name(p.Name))
 	case p.Func != nil:
 		fmt.Fprintf(&b, "function %d: ", *p.Func)
 	case p.Name != "":
-		fmt.Fprintf(&b, "function %s: ", meta.Printable(p.Name))
+		fmt.Fprintf(&b, "function %s: ", quote.Name(p.Name))
 	}
 	// The program's name is printed in front already.
 	b.WriteString(strings.TrimPrefix(p.Reason, "waot: "))
@@ -166,7 +169,7 @@ func finish(err error, asJSON bool, stdout, stderr io.Writer) int {
 		case p.File != "":
 			line = p.File + ": " + line
 		}
-		fmt.Fprintf(stderr, "waot: %s\n", line)
+		fmt.Fprintf(stderr, "waot: %s\n", quote.Name(line))
 		printFrames(stderr, p.Frames)
 	}
 	if p.Kind == "usage" {
@@ -182,7 +185,7 @@ func printFrames(w io.Writer, frames []frame) {
 		if name == "" {
 			name = "?"
 		}
-		fmt.Fprintf(w, "  %2d: function %d (%s)", i, f.Func, name)
+		fmt.Fprintf(w, "  %2d: function %d (%s)", i, f.Func, quote.Name(name))
 		switch {
 		case f.Line != 0:
 			fmt.Fprintf(w, " at %d:%d", f.Line, f.Column)
@@ -193,10 +196,12 @@ func printFrames(w io.Writer, frames []frame) {
 	}
 }
 
-// writeJSON prints v as one indented JSON value.
+// writeJSON prints v as one indented JSON value, which a terminal shows as it is.
 func writeJSON(w io.Writer, v any) {
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	enc.Encode(v)
+	w.Write(quote.JSON(b.Bytes()))
 }

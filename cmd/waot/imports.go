@@ -11,6 +11,7 @@ import (
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/quote"
 )
 
 // wasiModule is the name of WASI as a module; package wasi, which is for Linux, says so too.
@@ -211,9 +212,9 @@ func traced(imports host.Imports, w io.Writer) {
 				continue
 			}
 			call := f.Func
-			what := module + "." + name
+			what := quote.Name(module) + "." + quote.Name(name)
 			if module == wasiModule {
-				what = name
+				what = quote.Name(name)
 			}
 			f.Func = func(c *host.Caller, args, results []uint64) error {
 				text := what + "(" + strings.Join(formatWords(f.Params, args), ", ") + ")"

@@ -13,6 +13,7 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/inspect"
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/translate"
 	"github.com/waot-project/waot/wasmfront/validate"
@@ -173,7 +174,7 @@ func (in *inspector) selected(which string) ([]uint32, error) {
 	}
 	if len(funcs) == 0 && which != "" {
 		return nil, fmt.Errorf("no function %s: there are %d, and their names come from the name section and exports",
-			which, len(in.cm.Funcs))
+			quote.Name(which), len(in.cm.Funcs))
 	}
 	return funcs, nil
 }
@@ -181,7 +182,7 @@ func (in *inspector) selected(which string) ([]uint32, error) {
 // summary shows the module as a whole.
 func (in *inspector) summary(file string) {
 	m, info := in.m, describe(file, in.m)
-	printf(in.c, "%s: %d bytes", file, info.Bytes)
+	printf(in.c, "%s: %d bytes", quote.Name(file), info.Bytes)
 	if info.Name != "" {
 		printf(in.c, ", name %q", info.Name)
 	}

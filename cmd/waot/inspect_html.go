@@ -10,6 +10,7 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/inspect"
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/objfile"
 )
 
@@ -59,7 +60,7 @@ func (in *inspector) page(file, out string, bin []byte, funcs []uint32) error {
 	if err := objfile.WriteAtomic(out, 0o666, func(w io.Writer) error { return page.Write(w) }); err != nil {
 		return inFile(out, err)
 	}
-	printf(in.c, "%s: %d functions", out, len(page.Functions))
+	printf(in.c, "%s: %d functions", quote.Name(out), len(page.Functions))
 	if n := len(funcs) - len(shown); n > 0 {
 		printf(in.c, "; %d more would make it too large: --func chooses", n)
 	}

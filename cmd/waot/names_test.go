@@ -19,7 +19,7 @@ func TestNamesOneLine(t *testing.T) {
 		(&problem{Kind: "trap", Func: &fn, Name: name, Reason: "x"}).String(),
 		(&problem{Kind: "trap", Name: name, Reason: "x"}).String(),
 	} {
-		if strings.ContainsAny(text, "\n\x1b") || !strings.Contains(text, `"a\nwaot: all is well\x1b[2J"`) {
+		if strings.ContainsAny(text, "\n\x1b") || !strings.Contains(text, `a\x0awaot: all is well\x1b[2J`) {
 			t.Errorf("%q", text)
 		}
 	}

@@ -68,7 +68,7 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 	for i := range calls {
 		f := mod.ExportedFunction(calls[i].name)
 		if f == nil {
-			return nil, fmt.Errorf("wazero: no exported function %s", calls[i].name)
+			return nil, fmt.Errorf("wazero: no exported function %q", calls[i].name)
 		}
 		t := meta.FuncType{Params: wasmTypes(f.Definition().ParamTypes()), Results: wasmTypes(f.Definition().ResultTypes())}
 		one := &callOutcome{}

@@ -64,7 +64,7 @@ func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls 
 	for i := range calls {
 		f, ok := inst.Export(calls[i].name)
 		if !ok {
-			return nil, fmt.Errorf("the CLIF interpreter: no exported function %s", calls[i].name)
+			return nil, fmt.Errorf("the CLIF interpreter: no exported function %q", calls[i].name)
 		}
 		var one callOutcome
 		sig := f.(*interp.Function).Signature()

@@ -22,6 +22,7 @@ import (
 	"github.com/waot-project/waot/internal/image"
 	"github.com/waot-project/waot/internal/input"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/quote"
 )
 
 func runCommand() *cli.Command {
@@ -296,7 +297,7 @@ func programFile(c *cli.Context, file string, opt *options) (*source, error) {
 
 // compileFile compiles the module that a file holds, and shows how far it is.
 func compileFile(c *cli.Context, src *source, opt *options) (*artifact, error) {
-	p := startProgress(c.App.ErrWriter, "compiling "+filepath.Base(src.file))
+	p := startProgress(c.App.ErrWriter, "compiling "+quote.Name(filepath.Base(src.file)))
 	defer p.finish()
 	opt.progress = p.set
 	art, err := compileModule(src.file, src.b, opt)
@@ -383,7 +384,7 @@ func invokeIn(ctx context.Context, c *cli.Context, p *guest, name string) error 
 	t := (*inproc.Func)(f).Type()
 	words := c.Args().Tail()
 	if len(words) != len(t.Params) {
-		return usagef("run: %s takes %d arguments %s, got %d", name, len(t.Params), typeList(t.Params), len(words))
+		return usagef("run: %s takes %d arguments %s, got %d", quote.Name(name), len(t.Params), typeList(t.Params), len(words))
 	}
 	args, err := parseValues(t.Params, words)
 	if err != nil {

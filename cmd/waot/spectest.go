@@ -15,6 +15,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/emulate"
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/spectest/nativeengine"
@@ -198,9 +199,9 @@ func printScript(c *cli.Context, name string, r *spectest.Result) {
 	if r.Failed > 0 {
 		verdict = "FAIL"
 	}
-	printf(c, "%s %-28s %v\n", verdict, name, r)
+	printf(c, "%s %-28s %v\n", verdict, quote.Name(name), r)
 	for _, f := range r.Failures {
-		printf(c, "     %v\n", f)
+		printf(c, "     %s\n", quote.Name(f.String()))
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -59,7 +60,7 @@ func validateAction(c *cli.Context) error {
 		return nil
 	}
 	printf(c, "%s: valid: %d bytes, %d functions, %d imports, %d exports\n",
-		file, info.Bytes, info.Functions, info.Imports, info.Exports)
+		quote.Name(file), info.Bytes, info.Functions, info.Imports, info.Exports)
 	return nil
 }
 

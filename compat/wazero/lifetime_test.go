@@ -169,3 +169,55 @@ func TestClosedByContext(t *testing.T) {
 		m.Close(bg)
 	}
 }
+
+// TestClosedWhileWriting: the context of a call ends shortly before the call does, so that the call succeeds, and the instance is closed while the
+// goroutine writes what takes longer than closing.
+func TestClosedWhileWriting(t *testing.T) {
+	rounds := 3
+	if os.Getenv("WAOT_FULL") != "" {
+		rounds = 500
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4)) // one for what closes
+	r := newRuntime(t, wazero.NewRuntimeConfig().WithCloseOnContextDone(true))
+	var end func()
+	if _, err := r.NewHostModuleBuilder("env").NewFunctionBuilder().WithFunc(func() { end() }).Export("end").Instantiate(bg); err != nil {
+		t.Fatal(err)
+	}
+	c, err := r.CompileModule(bg, wasm(t, `(module (import "env" "end" (func $end)) (memory (export "memory") 64) (func (export "last") (call $end)))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make([]byte, 64<<16)
+	text := string(all)
+	for name, write := range map[string]func(api.Memory) bool{
+		"Write":       func(mem api.Memory) bool { return mem.Write(0, all) },
+		"WriteString": func(mem api.Memory) bool { return mem.WriteString(0, text) },
+		"Read": func(mem api.Memory) bool {
+			b, ok := mem.Read(0, uint32(len(all)))
+			copy(b, all)
+			return ok
+		},
+	} {
+		for late := 0; late < rounds; { // the calls that succeeded
+			m, err := r.InstantiateModule(bg, c, wazero.NewModuleConfig().WithName(""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(bg)
+			end = cancel
+			f := m.ExportedFunction("last")
+			_, err = f.Call(ctx)
+			if err == nil {
+				late++
+				for write(m.Memory()) {
+				}
+			}
+			_, err = f.Call(ctx)
+			var exit *sys.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != sys.ExitCodeContextCanceled {
+				t.Fatalf("%s: %v", name, err)
+			}
+			cancel()
+		}
+	}
+}

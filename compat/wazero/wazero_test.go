@@ -826,3 +826,32 @@ func TestListenersNames(t *testing.T) {
 		t.Errorf("%q", events)
 	}
 }
+
+// TestNil: nil is taken where wazero takes it, and for the contexts of calls; what cannot be without gives an error or the panic that it gives there.
+func TestNil(t *testing.T) {
+	for _, done := range []bool{false, true} {
+		r := wazero.NewRuntimeWithConfig(nil, wazero.NewRuntimeConfig().WithCompilationCache(nil).WithCloseOnContextDone(done))
+		c, err := r.CompileModule(bg, wasm(t, `(module (func (export "f") (param i32) (result i32) (local.get 0)))`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := wazero.NewModuleConfig().WithName("").WithFS(nil).WithFSConfig(nil).WithStdin(nil).WithStdout(nil).WithStderr(nil).WithRandSource(nil).
+			WithOsyield(nil).WithNanosleep(nil).WithWalltime(nil, 0).WithNanotime(nil, 0).WithFSConfig(wazero.NewFSConfig().WithFSMount(nil, "/"))
+		m, err := r.InstantiateModule(bg, c, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if results, err := m.ExportedFunction("f").Call(nil, 7); err != nil || results[0] != 7 {
+			t.Errorf("a call: %v, %v", results, err)
+		}
+		if _, err := r.CompileModule(bg, nil); err == nil {
+			t.Error("nil is a module")
+		}
+		if _, err := r.NewHostModuleBuilder("h").NewFunctionBuilder().WithFunc(nil).Export("f").Instantiate(bg); err == nil {
+			t.Error("nil is a function")
+		}
+		if err := errors.Join(c.Close(nil), m.Close(nil), r.Close(nil)); err != nil {
+			t.Error(err)
+		}
+	}
+}

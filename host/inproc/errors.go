@@ -7,7 +7,7 @@ import (
 	"github.com/waot-project/waot/host/hosterr"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/image"
-	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/quote"
 )
 
 // The errors that users of package host see are defined in package hosterr.
@@ -65,7 +65,7 @@ func (t *Trap) Error() string {
 	b.WriteString("wasm trap: ")
 	b.WriteString(t.Code.Message())
 	if len(t.Backtrace) > 0 {
-		name := meta.Printable(t.Name)
+		name := quote.Name(t.Name)
 		if name == "" {
 			name = fmt.Sprintf("function %d", t.Func)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 )
@@ -44,7 +45,7 @@ func newRelocated(s *objfile.Section) (*relocated, error) {
 	for i := range s.Relocs {
 		r := &s.Relocs[i]
 		if r.Kind != reloc.Abs64 || r.Offset%8 != 0 || r.Offset/8 >= uint64(len(out.at)) || out.at[r.Offset/8] != 0 {
-			return nil, &Error{fmt.Sprintf("relocation at %s+%#x: not of a whole word, or its second", s.Name, r.Offset)}
+			return nil, &Error{fmt.Sprintf("relocation at %s+%#x: not of a whole word, or its second", quote.Name(s.Name), r.Offset)}
 		}
 		out.at[r.Offset/8] = int32(i + 1)
 	}

@@ -7,7 +7,7 @@ import (
 	"html/template"
 	"io"
 
-	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/quote"
 )
 
 //go:embed page.html
@@ -59,10 +59,10 @@ func (p *Page) Write(w io.Writer) error {
 		if size += len(data); size > MaxBytes {
 			return &TooLarge{size}
 		}
-		entries = append(entries, entry{fmt.Sprintf("f%d", f.Index), f.Title(), template.JS(data)})
+		entries = append(entries, entry{fmt.Sprintf("f%d", f.Index), f.Title(), template.JS(quote.JSON(data))})
 	}
 	return t.Execute(w, map[string]any{
-		"Module": meta.Printable(p.Module), "About": p.About, "Functions": entries, "LeftOut": p.LeftOut,
+		"Module": quote.Name(p.Module), "About": p.About, "Functions": entries, "LeftOut": p.LeftOut,
 		"CSS": template.CSS(pageCSS), "JS": template.JS(pageJS),
 	})
 }
@@ -71,7 +71,7 @@ func (p *Page) Write(w io.Writer) error {
 func (f *Function) Title() string {
 	s := fmt.Sprint(f.Index)
 	if f.Name != "" {
-		s += " " + meta.Printable(f.Name)
+		s += " " + quote.Name(f.Name)
 	}
 	return fmt.Sprintf("%s (%d bytes)", s, f.Bytes)
 }

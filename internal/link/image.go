@@ -6,6 +6,7 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/image"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 )
@@ -69,7 +70,7 @@ func Image(o *objfile.Object, m *meta.Module, h Host) (*image.Image, error) {
 		for i := range s.Relocs {
 			r := &s.Relocs[i]
 			if why := l.unfit(int(n), r, n == data); why != "" {
-				return nil, &Error{m.Name, fmt.Sprintf("relocation at %s+%#x: %s", s.Name, r.Offset, why)}
+				return nil, &Error{m.Name, fmt.Sprintf("relocation at %s+%#x: %s", quote.Name(s.Name), r.Offset, why)}
 			}
 			if n != data || h.fills(r) {
 				continue

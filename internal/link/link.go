@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/objfile"
 )
 
@@ -45,7 +46,7 @@ func (e *Error) Error() string {
 	if e.Input == "" {
 		return "link: " + e.Reason
 	}
-	return fmt.Sprintf("link: %s: %s", e.Input, e.Reason)
+	return fmt.Sprintf("link: %s: %s", quote.Name(e.Input), e.Reason)
 }
 
 // MissingError is a program some of whose symbols nothing defines.
@@ -62,7 +63,7 @@ func (e *MissingError) Error() string {
 	if len(s) > maxListed {
 		s, more = s[:maxListed], fmt.Sprintf(" and %d more", len(s)-maxListed)
 	}
-	return "link: nothing defines " + strings.Join(s, ", ") + more
+	return "link: nothing defines " + quote.Name(strings.Join(s, ", ")) + more
 }
 
 // symbolRef is a symbol of an input, or where a section of it begins or ends. Input may be linkerDefined; then index is

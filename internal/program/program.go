@@ -22,6 +22,7 @@ import (
 	"github.com/waot-project/waot/internal/cruntime"
 	"github.com/waot-project/waot/internal/link"
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/objfile"
 )
@@ -143,7 +144,7 @@ func plain(m *meta.Module, name string) (bool, error) {
 func checkImports(m *meta.Module) error {
 	var bad []string
 	refuse := func(x *meta.ImportName, why string) {
-		bad = append(bad, fmt.Sprintf("%s.%s (%s)", x.Module, x.Name, why))
+		bad = append(bad, fmt.Sprintf("%s.%s (%s)", quote.Name(x.Module), quote.Name(x.Name), why))
 	}
 	for i := range m.Funcs {
 		f := &m.Funcs[i]

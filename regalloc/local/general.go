@@ -173,8 +173,8 @@ func (a *Allocator) throughout(d *demand, wide bool) {
 func (a *Allocator) lateUse(d *demand, k int, bad regalloc.PRegSet) {
 	o := &d.ops[k]
 	v, x := uint32(o.VReg), &a.values[o.VReg]
-	// A reference would be lost in a register.
-	if o.Constraint == regalloc.Any && (d.crowded || d.safepoint && x.flags&isRef != 0) {
+	// A reference would be lost in a register. A register of its own takes none from others, and is to be kept from definitions.
+	if o.Constraint == regalloc.Any && !x.pinned() && (d.crowded || d.safepoint && x.flags&isRef != 0) {
 		switch held := a.inReg(v, x); {
 		case !held && x.flags&isRemat != 0:
 			a.rematInSlot(v, x)

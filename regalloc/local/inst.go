@@ -157,13 +157,14 @@ func (a *Allocator) target(x *value, forbidden regalloc.PRegSet) regalloc.PReg {
 	return a.take(x.class(), forbidden, a.wish(x))
 }
 
-// lent returns the register that belongs to the parameter for which x is passed, if that parameter is dead until then.
+// lent returns the register that belongs to the parameter for which x is passed, if that parameter is dead until then: behind the present instruction, or
+// in front of it already where early definitions are served, whose registers no read may share.
 func (a *Allocator) lent(x *value) (r regalloc.PReg, ok bool) {
 	if x.link == none || a.unordered {
 		return r, false
 	}
 	p := &a.values[x.link]
-	if !p.pinned() || p.end > a.pos {
+	if !p.pinned() || p.end >= a.need {
 		return r, false
 	}
 	r = p.home.Reg()

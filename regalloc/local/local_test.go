@@ -129,3 +129,52 @@ func TestFollow(t *testing.T) {
 		t.Errorf("%d slots\n%s", out.SlotWords, alloctest.Dump(in, out))
 	}
 }
+
+// TestNextIteration: what the next iteration of a loop has for a variable, which has a register of its own, is defined in that register if
+// the definition comes behind the last read of the variable, and elsewhere if not.
+func TestNextIteration(t *testing.T) {
+	const start, p, next = regalloc.VReg(0), regalloc.VReg(1), regalloc.VReg(2)
+	early := regalloc.Operand{VReg: next, Access: regalloc.EarlyDef, Constraint: regalloc.Reg}
+	late := func(c regalloc.Constraint) regalloc.Operand {
+		return regalloc.Operand{VReg: p, Access: regalloc.LateUse, Constraint: c}
+	}
+	for _, test := range []struct {
+		name     string
+		clobbers uint16
+		ops      []regalloc.Operand // of the instruction with the last read
+		edits    int                // at the end of an iteration
+	}{
+		{"use and definition", 0, []regalloc.Operand{reg(p), def(next)}, 0},
+		{"use and early definition", 0, []regalloc.Operand{reg(p), early}, 1},
+		{"early definition and use", 0, []regalloc.Operand{early, reg(p)}, 1},
+		{"late use and definition", 0, []regalloc.Operand{late(regalloc.Reg), def(next)}, 1},
+		// At a call, what may be in a slot is there, but not a variable with a register of its own.
+		{"late use and definition at a call", 1, []regalloc.Operand{late(regalloc.Any), def(next)}, 1},
+		{"late use and early definition at a call", 1, []regalloc.Operand{late(regalloc.Any), early}, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var b alloctest.Builder
+			b.CallClobbers(gen.X64())
+			b.Entry(1)
+			b.VReg(regalloc.Int)
+			b.VReg(regalloc.Int)
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: 1, Args: b.List([]regalloc.VReg{start})})
+			b.Inst(term, 0, reg(p))
+			b.Block([]regalloc.VReg{p}, 1, regalloc.Edge{To: 2}, regalloc.Edge{To: 3})
+			for range 2 {
+				b.Inst(term, 0)
+				b.Block(nil, 1, regalloc.Edge{To: 4})
+			}
+			b.Inst(0, test.clobbers, test.ops...)
+			b.Inst(term, 0)
+			b.Block(nil, 1, regalloc.Edge{To: 5}, regalloc.Edge{To: 6})
+			b.Inst(term, 0)
+			b.Block(nil, 1, regalloc.Edge{To: 1, Args: b.List([]regalloc.VReg{next})})
+			b.Inst(ret, 0)
+			b.Block(nil, 0)
+			in := b.Finish()
+			editsIn(t, in, allocate(t, in), 5, test.edits)
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -91,7 +92,7 @@ func (c *Cursor) unexpected(t Token, expected string) {
 	e := &Error{Offset: t.Offset, Msg: "unexpected token", Found: found(t), Expected: expected}
 	switch {
 	case t.Kind == Annotation:
-		e.Msg, e.Found, e.Expected = "misplaced @"+t.Name()+" annotation", "", ""
+		e.Msg, e.Found, e.Expected = "misplaced @"+quote.Name(t.Name())+" annotation", "", ""
 	case t.Kind == Reserved, t.Kind == Keyword && !isWord(t.Text):
 		e.Msg = "unknown operator"
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -33,7 +34,7 @@ type Error struct {
 func (e *Error) Error() string {
 	s := e.Place.String() + ": " + e.Msg
 	if e.File != "" {
-		s = e.File + ":" + s
+		s = quote.Name(e.File) + ":" + s
 	}
 	if e.Found != "" {
 		s += " " + e.Found

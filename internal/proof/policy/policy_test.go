@@ -80,6 +80,7 @@ internal/emulate:
 internal/input:
 internal/reloc:
 internal/stop:
+internal/quote:
 internal/meta: internal/abi
 regalloc: internal/stop
 machbuffer: internal/reloc internal/stop
@@ -89,7 +90,7 @@ internal/cruntime: objfile
 internal/proof/wasisuite: internal/proof/testenv
 wasi: internal/abi
 wasmfront: internal/abi internal/stop
-wasmfront/wat: wasmfront
+wasmfront/wat: wasmfront internal/quote
 wasmfront/validate: wasmfront
 wasmfront/printer: wasmfront
 clif: internal/abi internal/stop
@@ -118,13 +119,13 @@ backend/isa/x64/asm: backend
 backend/isa/x64: backend/isa/x64/asm
 backend/isa/a64/asm: backend
 backend/isa/a64: backend/isa/a64/asm
-compile: wasmfront/translate clif/inline clif/opt clif/verify backend/isa/x64 backend/isa/a64 regalloc/linear regalloc/ssa regalloc/local objfile internal/meta internal/cost
+compile: wasmfront/translate clif/inline clif/opt clif/verify backend/isa/x64 backend/isa/a64 regalloc/linear regalloc/ssa regalloc/local objfile internal/meta internal/cost internal/quote
 internal/inspect: compile
 internal/image: internal/meta internal/reloc
-internal/link: internal/image objfile
+internal/link: internal/image objfile internal/quote
 internal/cruntime/mkblob: objfile
 host/hosterr:
-host/inproc: host/hosterr internal/image
+host/inproc: host/hosterr internal/image internal/quote
 host/loaded: host/inproc
 host/load: host/inproc internal/link
 host/sign:
