@@ -51,7 +51,7 @@ func Validate(wasm []byte) error { return ValidateContext(context.Background(), 
 func ValidateContext(ctx context.Context, wasm []byte) error {
 	return until(ctx, func(end *stop.Flag) error {
 		_, err := validate.All(wasm, validate.Config{Stop: end})
-		return compileError(validate.ReasonUntil(wasm, err, end))
+		return compileError(validate.ReasonWith(wasm, err, validate.Config{Stop: end}))
 	})
 }
 

@@ -144,9 +144,10 @@ func (e *FuncError) Unwrap() error { return e.Err }
 type Stats struct {
 	Funcs                                int // compiled functions, the init function included
 	WasmBytes, Text, Rodata, Data, Types int // bytes; Types counts type records
-	// Memory is how many bytes the compiler holds, as far as it counts them, with one worker: the module and what is made
+	// Memory is how many bytes the compiler holds, as it counts them, with one worker: 8 MiB for any module; the module and what is made
 	// of its declarations; three times the code of all functions with its relocations, traps, calls and stack maps; and the
-	// tables of the largest function, of which each further worker has its own. It depends on the module only.
+	// tables of the largest function, of which each further worker has its own. It depends on the module only. The peak of memory is
+	// at most three times as much.
 	Memory int64
 }
 
@@ -247,14 +248,17 @@ func (o *Options) module(wasm []byte) (*Result, error) {
 	if err := o.Limits.checkSize(wasm); err != nil {
 		return nil, err
 	}
-	cfg := validate.Config{Features: o.Features, Stop: o.stop}
+	cfg := validate.Config{Features: o.Features, Stop: o.stop, Price: o.Limits.price(wasm)}
 	wm, err := validate.Module(wasm, cfg)
 	if err != nil {
+		if overMemory(err) {
+			return nil, err
+		}
 		// Bodies before the error count too.
 		if _, all := validate.All(wasm, cfg); all != nil {
 			err = all
 		}
-		return nil, validate.ReasonUntil(wasm, err, o.stop)
+		return nil, validate.ReasonWith(wasm, err, cfg)
 	}
 	if err := o.Limits.checkModule(wm); err != nil {
 		return nil, err
@@ -270,11 +274,11 @@ func (o *Options) module(wasm []byte) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &driver{newAllocator: newAllocator, account: account{module: int64(len(wasm))}, opt: *o, target: target, wm: wm, cm: translate.ModuleUntil(wm, wm.DecodeNamesUntil(o.stop), o.stop)}
+	d := &driver{newAllocator: newAllocator, account: account{module: moduleBytes(wasm) + wm.Cost}, opt: *o, target: target, wm: wm, cm: translate.ModuleUntil(wm, wm.DecodeNamesUntil(o.stop), o.stop)}
 	o.Costs.Ended("decode")
 	r, err := d.module()
 	if err != nil {
-		return nil, validate.ReasonUntil(wasm, err, o.stop)
+		return nil, validate.ReasonWith(wasm, err, cfg)
 	}
 	return r, nil
 }
@@ -322,7 +326,6 @@ func (d *driver) module() (*Result, error) {
 			d.cm.Memories[i].Checked = true
 		}
 	}
-	d.account.module += declared(d.cm, d.opt.stop)
 	d.layout = instance.New(d.cm)
 	if err := d.run(); err != nil {
 		return nil, err

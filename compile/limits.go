@@ -1,14 +1,14 @@
 package compile
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/waot-project/waot/backend"
-	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -42,6 +42,9 @@ func (l *Limits) checkSize(wasm []byte) error {
 	if n, most := uint64(len(wasm)), limit(l.ModuleBytes, maxModuleBytes); n > most {
 		return &LimitError{What: "bytes of module", Want: n, Limit: most}
 	}
+	if most := l.Memory; most != 0 && uint64(moduleBytes(wasm)) > most {
+		return &LimitError{What: memoryLimit, Limit: most}
+	}
 	return nil
 }
 
@@ -62,7 +65,7 @@ func (l *Limits) checkModule(m *wasmfront.Module) error {
 // account is what the compilation of a module takes, so far. All workers add to it. What it counts depends on
 // the module only, and only grows, so that whether a limit is exceeded in the end does not depend on who was first.
 type account struct {
-	module int64        // bytes of the module, and of what is made of its declarations
+	module int64        // bytes of the module, and of what is made of its items
 	values atomic.Int64 // see validate.MaxValues
 	// complexity is what functions take that grows by a product: SSA form, pairs of values and places where they live. What each
 	// function may have for its size does not count.
@@ -82,9 +85,17 @@ func (a *account) memory() uint64 {
 	return uint64(a.module + copies*a.kept.Load() + a.largest.Load() + a.bodies.Load())
 }
 
-// What a declaration takes in the tables of the linker, the object and its file, in bytes: measured as a third of
-// what memory grows by for each.
-const perExport, perImport, perFunc, perElement, perSegment, perGlobal, perSig = 640, 360, 380, 64, 190, 170, 235
+// ofAny is what the compilation of any module takes, in bytes: what a process has beside tables, and tables of their least sizes.
+const ofAny = 8 << 20
+
+// prices are what items of a module take in all of the compiler, in bytes: in the decoded module, in CLIF, in the tables of the linker, the object and its
+// file. They are measured: half of what the peak of memory grows by for each, as the collector lets the heap grow to twice of what is live.
+var prices = [wasmfront.NumItems]int64{
+	wasmfront.ItemSection: 110, wasmfront.ItemType: 900, wasmfront.ItemTypeValue: 32, wasmfront.ItemImport: 1250, wasmfront.ItemFunc: 430,
+	wasmfront.ItemTable: 260, wasmfront.ItemMemory: 1000, wasmfront.ItemGlobal: 190, wasmfront.ItemExport: 680, wasmfront.ItemElemSegment: 200,
+	wasmfront.ItemElem: 74, wasmfront.ItemElemExpr: 74, wasmfront.ItemDataSegment: 190, wasmfront.ItemConstOp: 110, wasmfront.ItemNameByte: 34,
+	wasmfront.ItemDataByte: 1, wasmfront.ItemDebugByte: 3,
+}
 
 // The functions of a module are bounded together, so that it makes no difference into how many of them something is divided that grows by a product. Beyond
 // what each may have for its size (translate.Translator.Beyond, regalloc.FreePairs) they may have as much as single ones may, and some
@@ -100,16 +111,26 @@ func (d *driver) maxComplexity() int64 {
 	return n
 }
 
-// declared returns how many bytes the declarations of a module take: a module of few bytes may have many.
-func declared(m *clif.Module, end *stop.Flag) int64 {
-	n := perExport*len(m.Exports) + perImport*m.NumImportedFuncs + perFunc*(len(m.Funcs)-m.NumImportedFuncs) +
-		perGlobal*len(m.Globals) + perSig*len(m.Sigs) + perSegment*(len(m.Datas)+len(m.Elems))
-	for i := range m.Elems {
-		end.PollAt(i)
-		n += perElement * len(m.Elems[i].Funcs)
+// price is what is charged for a module while it is decoded.
+func (l *Limits) price(wasm []byte) *wasmfront.Price {
+	p := &wasmfront.Price{Each: prices, What: memoryLimit, Limit: l.Memory}
+	if l.Memory != 0 {
+		p.Most = max(1, int64(min(l.Memory, math.MaxInt64))-moduleBytes(wasm))
 	}
-	return int64(n)
+	return p
 }
+
+// moduleBytes is what a module takes that declares nothing.
+func moduleBytes(wasm []byte) int64 { return ofAny + int64(len(wasm)) }
+
+// overMemory reports whether a module is refused because it takes too much memory.
+func overMemory(err error) bool {
+	var l *LimitError
+	return errors.As(err, &l) && l.What == memoryLimit
+}
+
+// memoryLimit is what Limits.Memory limits.
+const memoryLimit = "bytes of memory to compile"
 
 // function records a function whose tables take the given number of bytes.
 func (a *account) function(bytes int64) {
@@ -119,6 +140,15 @@ func (a *account) function(bytes int64) {
 
 // bytesPerSlot is the size of a slot in a stack map.
 const bytesPerSlot = 4
+
+// roomForFunction returns how many bytes the tables of a function may take, or 0 if there is no limit.
+func (d *driver) roomForFunction() int64 {
+	most := d.opt.Limits.Memory
+	if most == 0 || most > math.MaxInt64 {
+		return 0
+	}
+	return max(1, int64(most)-d.account.module)
+}
 
 // keep notes what is kept of a function.
 func (a *account) keep(c *backend.Code) {
@@ -141,7 +171,7 @@ func sizeOf[T any](s []T) int64 {
 func (d *driver) exceeded(end bool) error {
 	l, a := &d.opt.Limits, &d.account
 	if most := l.Memory; most != 0 && a.memory() > most {
-		return &LimitError{What: "bytes of memory to compile", Limit: most}
+		return &LimitError{What: memoryLimit, Limit: most}
 	}
 	if most := d.maxComplexity(); a.complexity.Load() > most {
 		return &LimitError{What: "complexity of the functions together", Limit: uint64(most)}

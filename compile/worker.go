@@ -173,7 +173,7 @@ func (d *driver) firstError() error {
 	if d.over.Load() || invalid < n || failed < n {
 		// If one body is invalid and another one passes too many values, the first one in the module is reported.
 		if d.wm != nil {
-			if _, err := validate.All(d.wm.Bytes, validate.Config{Features: d.wm.Features, Stop: d.opt.stop}); err != nil {
+			if _, err := validate.All(d.wm.Bytes, validate.Config{Features: d.wm.Features, Stop: d.opt.stop, Price: d.opt.Limits.price(d.wm.Bytes)}); err != nil {
 				return err
 			}
 		}
@@ -246,6 +246,7 @@ func (w *worker) reset() {
 	if d.wm != nil {
 		w.tr = translate.New(d.wm, d.cm)
 		w.tr.Options = d.opt.translation(d.target)
+		w.tr.MaxBytes = d.roomForFunction()
 	}
 	w.inline, w.opt, w.verifier = inline.Inliner{}, opt.Optimizer{}, verify.Verifier{}
 	if d.opt.Verify || d.opt.AfterPass != nil || w.costs != nil {
@@ -352,7 +353,11 @@ func (w *worker) guarded(i uint32) (err error) {
 func (w *worker) function(i uint32) error {
 	w.stage = "translate"
 	w.f.Stop = w.d.opt.stop
-	if err := w.produce(clif.FuncIndex(i)); err != nil {
+	if err := w.produce(clif.FuncIndex(i)); errors.Is(err, translate.ErrBytes) {
+		w.d.account.function(w.tr.Bytes())
+		w.d.over.Store(true)
+		return nil
+	} else if err != nil {
 		return err
 	}
 	if w.translated(i) {
@@ -392,14 +397,17 @@ func (w *worker) function(i uint32) error {
 // translated adds function i to the account, and reports whether the module exceeds a limit.
 func (w *worker) translated(i uint32) bool {
 	a := &w.d.account
-	if w.d.wm != nil && clif.FuncIndex(i) != w.d.cm.InitFunc() && !w.d.again {
+	if w.d.wm == nil || w.d.again {
+		return w.full()
+	}
+	if clif.FuncIndex(i) != w.d.cm.InitFunc() {
 		if a.values.Add(int64(w.tr.Values())) > int64(validate.MaxValues(w.d.wm)) {
 			w.d.over.Store(true) // validate.All will say where
 			return true
 		}
 		a.complexity.Add(int64(w.tr.Beyond()))
-		a.function(w.tr.Bytes())
 	}
+	a.function(w.tr.Bytes())
 	return w.full()
 }
 

@@ -11,6 +11,7 @@ type decoder struct {
 	m       *Module
 	stop    *stop.Flag
 	accept  Features
+	price   *Price
 	scratch []ConstOp // the expression being decoded
 	pool    []ConstOp // where finished expressions are stored
 }
@@ -46,13 +47,13 @@ const headerSize = 8
 // are decodable. It returns what it decoded, never nil, also together with an
 // error, which is an *Error: then everything before the error's offset is
 // there. Memory used is proportional to len(b), whatever counts b declares.
-func Decode(b []byte, accept Features) (*Module, error) { return DecodeUntil(b, accept, nil) }
+func Decode(b []byte, accept Features) (*Module, error) { return DecodeWithin(b, accept, nil, nil) }
 
-// DecodeUntil is Decode that polls a flag, which may be nil.
-func DecodeUntil(b []byte, accept Features, end *stop.Flag) (*Module, error) {
+// DecodeWithin is Decode that charges a price, and polls a flag. Both may be nil.
+func DecodeWithin(b []byte, accept Features, price *Price, end *stop.Flag) (*Module, error) {
 	accept &= DecodableFeatures
 	m := &Module{Bytes: b, Features: accept}
-	d := &decoder{Reader: Reader{Buf: b, End: len(b), Func: -1}, m: m, stop: end, accept: accept}
+	d := &decoder{Reader: Reader{Buf: b, End: len(b), Func: -1}, m: m, stop: end, accept: accept, price: price}
 	d.header()
 	rank := uint8(0)
 	for d.More() {
@@ -110,6 +111,9 @@ func (d *decoder) section(rank *uint8) {
 		return
 	}
 	end := d.Pos + int(size)
+	if d.charge(at, ItemSection, 1); d.Err != nil {
+		return
+	}
 	d.m.Sections = append(d.m.Sections, Section{ID: id, Offset: d.Pos, Size: int(size)})
 	d.End = end
 	kind.decode(d)
@@ -147,6 +151,9 @@ func makeVec[T any](d *decoder, s []T, n uint32, size int) []T {
 
 func (d *decoder) customSection() {
 	name := d.Name()
+	if name == "name" {
+		d.charge(d.Pos, ItemDebugByte, d.End-d.Pos)
+	}
 	if d.Err == nil {
 		d.m.Customs = append(d.m.Customs, CustomSection{Name: name, Offset: d.Pos, Bytes: d.Bytes(d.End - d.Pos)})
 	}
@@ -174,6 +181,7 @@ func (d *decoder) typeSection() {
 			d.Fail(at, "malformed form of type 0x%02x", form)
 		}
 		var t FuncType
+		d.charge(at, ItemType, 1)
 		t.Params = d.typeVec(&pool, MaxParams, "parameters")
 		t.Results = d.typeVec(&pool, MaxResults, "results")
 		if len(t.Results) > 1 && !d.accept.Has(FeatureMultiValue) {
@@ -191,6 +199,7 @@ func (d *decoder) typeVec(pool *[]ValType, limit uint32, what string) []ValType 
 	if n > limit {
 		d.FailLimit(at, LimitError{what, uint64(n), uint64(limit)}, "too many %s: %d", what, n)
 	}
+	d.charge(at, ItemTypeValue, min(int(n), d.End-d.Pos))
 	start := len(*pool)
 	for ; n > 0 && d.Err == nil; n-- {
 		d.stop.Poll()
@@ -206,6 +215,8 @@ func (d *decoder) importSection() {
 		d.stop.Poll()
 		imp := Import{Offset: d.Pos, Module: d.Name(), Name: d.Name()}
 		at := d.Pos
+		d.charge(imp.Offset, ItemImport, 1)
+		d.charge(imp.Offset, ItemNameByte, len(imp.Module)+len(imp.Name))
 		imp.Kind = abi.ExternKind(d.Byte())
 		m := d.m
 		switch imp.Kind {
@@ -250,6 +261,7 @@ func (d *decoder) functionSection() {
 	if n > MaxFuncs {
 		d.FailLimit(at, LimitError{"functions", uint64(n), MaxFuncs}, "too many functions: %d", n)
 	}
+	d.charge(at, ItemFunc, min(int(n), d.End-d.Pos))
 	d.m.Funcs = makeVec(d, d.m.Funcs, n, 1)
 	for ; n > 0 && d.Err == nil; n-- {
 		d.stop.Poll()
@@ -269,6 +281,7 @@ func (d *decoder) tableSection() {
 
 func (d *decoder) addTable() {
 	t := Table{Offset: d.Pos}
+	d.charge(d.Pos, ItemTable, 1)
 	if len(d.m.Tables) > 0 && !d.accept.Has(FeatureReferenceTypes) {
 		d.FailFeature(d.Pos, FeatureReferenceTypes, "multiple tables")
 	}
@@ -288,6 +301,7 @@ func (d *decoder) memorySection() {
 
 func (d *decoder) addMemory() {
 	mem := Memory{Offset: d.Pos}
+	d.charge(d.Pos, ItemMemory, 1)
 	if len(d.m.Memories) > 0 && !d.accept.Has(FeatureMultiMemory) {
 		d.FailFeature(d.Pos, FeatureMultiMemory, "multiple memories")
 	}
@@ -349,7 +363,7 @@ func (d *decoder) globalSection() {
 	for ; n > 0 && d.Err == nil; n-- {
 		d.stop.Poll()
 		g := Global{Offset: d.Pos, GlobalType: d.globalType()}
-		if d.Err != nil {
+		if d.charge(g.Offset, ItemGlobal, 1); d.Err != nil {
 			return
 		}
 		g.Init = d.constExpr()
@@ -365,6 +379,8 @@ func (d *decoder) exportSection() {
 	for ; n > 0 && d.Err == nil; n-- {
 		d.stop.Poll()
 		e := Export{Offset: d.Pos, Name: d.Name()}
+		d.charge(e.Offset, ItemExport, 1)
+		d.charge(e.Offset, ItemNameByte, len(e.Name))
 		at := d.Pos
 		e.Kind = abi.ExternKind(d.Byte())
 		switch {
@@ -447,6 +463,7 @@ func (d *decoder) dataSection() {
 	for ; n > 0 && d.Err == nil; n-- {
 		d.stop.Poll()
 		s := DataSegment{Offset: d.Pos}
+		d.charge(d.Pos, ItemDataSegment, 1)
 		flags := d.U32()
 		switch {
 		case flags&^sharedSegment > 2:
@@ -467,6 +484,7 @@ func (d *decoder) dataSection() {
 		}
 		if d.Err == nil {
 			s.Bytes = d.sized()
+			d.charge(s.Offset, ItemDataByte, len(s.Bytes))
 		}
 		// As with globals, an incomplete segment is left to the validator.
 		if len(d.m.Data) == cap(d.m.Data) { // many are there already, so more can be believed

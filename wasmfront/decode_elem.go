@@ -22,6 +22,7 @@ func (d *decoder) elementSection() {
 // it.
 func (d *decoder) elemSegment() {
 	e := ElemSegment{Offset: d.Pos, Type: FuncRef}
+	d.charge(d.Pos, ItemElemSegment, 1)
 	flags := d.U32()
 	switch {
 	case flags&^sharedSegment >= elemFlagsEnd:
@@ -51,9 +52,16 @@ func (d *decoder) elemSegment() {
 			d.Fail(at, "malformed element kind 0x%02x", kind)
 		}
 	}
+	at := d.Pos
 	n := d.U32()
-	if d.Err == nil {
+	if item := ItemElem; d.Err == nil {
+		if flags&elemExprs != 0 {
+			item = ItemElemExpr
+		}
 		e.items = d.Pos
+		d.charge(at, item, int(min(int64(n), int64(d.End-d.Pos))))
+	}
+	if d.Err == nil {
 		d.elemItems(&e, n, flags&elemExprs != 0)
 	}
 	d.m.Elems = append(d.m.Elems, e)
@@ -83,7 +91,7 @@ func (d *decoder) elemItems(e *ElemSegment, n uint32, exprs bool) {
 // operators before the failure and no end.
 func (d *decoder) constExpr() ConstExpr {
 	d.scratch = d.scratch[:0]
-	end := 0
+	start, end := d.Pos, 0
 	for d.Err == nil {
 		d.stop.Poll()
 		op := ConstOp{Offset: d.Pos}
@@ -96,6 +104,7 @@ func (d *decoder) constExpr() ConstExpr {
 			break
 		}
 		d.constOp(&op)
+		d.charge(start, ItemConstOp, 1)
 		if d.Err == nil {
 			d.scratch = append(d.scratch, op)
 		}

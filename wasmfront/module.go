@@ -7,6 +7,7 @@ import "github.com/waot-project/waot/internal/abi"
 type Module struct {
 	Bytes    []byte // the module itself: offsets are positions in it
 	Features Features
+	Cost     int64 // what was charged: see Price
 
 	Types    []FuncType
 	Imports  []Import

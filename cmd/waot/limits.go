@@ -1,10 +1,13 @@
 package main
 
 import (
+	"math"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/gcpace"
 )
 
 // maxModuleFlag is the name of the flag that bounds what is read, too.
@@ -47,6 +50,9 @@ func readLimits(c *cli.Context) (l compile.Limits, err error) {
 		if *f.to = c.Uint64(f.name); c.IsSet(f.name) && *f.to == 0 {
 			return l, usagef("--%s=0: must be at least 1", f.name)
 		}
+	}
+	if l.Memory != 0 {
+		gcpace.Within(min(l.Memory, math.MaxUint64/2) * 2) // the rest of what is promised, as much again, is for what the system counts beside
 	}
 	return l, nil
 }

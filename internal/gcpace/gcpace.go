@@ -2,13 +2,14 @@
 //
 // Place in the pipeline: beside it; commands call it when they start.
 //
-// Input: none.
+// Input: none, or how much memory counts.
 // Output: the pace of Go's collector.
 //
 // This package is not part of the stable API and may change in any release.
 package gcpace
 
 import (
+	"math"
 	"runtime"
 	"runtime/debug"
 )
@@ -29,3 +30,6 @@ func Set() {
 	debug.SetGCPercent(beginning(runtime.GOMAXPROCS(0)))
 	runtime.SetFinalizer(new(sentinel), func(*sentinel) { debug.SetGCPercent(later) })
 }
+
+// Within makes the collector work more often rather than let the process take more than the given number of bytes, as far as it can.
+func Within(bytes uint64) { debug.SetMemoryLimit(int64(min(bytes, math.MaxInt64))) }

@@ -14,12 +14,14 @@ func (t *Translator) pushFrame(kind wasmfront.BlockKind, types []wasmfront.ValTy
 		kind: kind, label: clif.NoBlock, types: types, height: height, live: true,
 		from: t.b.Current(), start: t.ssa.now(), loop: t.ssa.loop, saved: len(t.saved),
 	})
+	t.deepest = max(t.deepest, len(t.frames))
 	return &t.frames[len(t.frames)-1]
 }
 
 // pushDead opens a block in unreachable code.
 func (t *Translator) pushDead(kind wasmfront.BlockKind) {
 	t.frames = append(stop.Room(t.f.Stop, t.frames), frame{kind: kind, height: len(t.stack), saved: len(t.saved)})
+	t.deepest = max(t.deepest, len(t.frames))
 }
 
 func (t *Translator) popFrame() {

@@ -1,7 +1,9 @@
 package translate
 
 import (
+	"errors"
 	"fmt"
+	"unsafe"
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
@@ -18,7 +20,12 @@ type Options struct {
 	Relaxed Relaxed
 	// CanonicalNaNs makes each NaN that an operator computes the canonical one, positive and quiet without payload.
 	CanonicalNaNs bool
+	// MaxBytes, if it is not 0, is how much Bytes may be: Func gives up with ErrBytes once it is more.
+	MaxBytes int64
 }
+
+// ErrBytes means that a function takes more than Options.MaxBytes.
+var ErrBytes = errors.New("the tables of the function are too large")
 
 // Translator translates the function bodies of one module. It is reusable from
 // function to function, but not by two goroutines at once.
@@ -43,6 +50,7 @@ type Translator struct {
 	open     []uint32      // scratch of scan: open blocks, by number of the loop
 	live     bool          // the current point is reachable
 	beyond   int           // see Beyond
+	deepest  int           // most frames that were open at once
 }
 
 // frame is an open block.
@@ -83,7 +91,7 @@ func (t *Translator) start(f *clif.Func, i clif.FuncIndex) {
 	f.Insts, f.Srcs, f.Values = stop.Grow(f.Stop, f.Insts, n), stop.Grow(f.Stop, f.Srcs, n), stop.Grow(f.Stop, f.Values, 2*n)
 	f.Pool = stop.Grow(f.Stop, f.Pool, n)
 	t.ssa.reset(f, &t.b, uint32(offset), uint32(size))
-	t.stack, t.frames, t.saved, t.live = t.stack[:0], t.frames[:0], t.saved[:0], true
+	t.stack, t.frames, t.saved, t.live, t.deepest = t.stack[:0], t.frames[:0], t.saved[:0], true, 0
 	entry := t.ssa.enterEntry()
 	params := f.Signature().Params
 	t.ssa.entryParams = clif.Value(len(params))
@@ -94,7 +102,7 @@ func (t *Translator) start(f *clif.Func, i clif.FuncIndex) {
 }
 
 // Func decodes, validates and translates function i, which must not be
-// imported, into f. An error is a *wasmfront.Error.
+// imported, into f. An error is a *wasmfront.Error, or ErrBytes.
 func (t *Translator) Func(f *clif.Func, i uint32) error {
 	t.check.Begin(t.m, i)
 	if err := t.check.Err(); err != nil {
@@ -120,6 +128,9 @@ func (t *Translator) Func(f *clif.Func, i uint32) error {
 		}
 		if t.size() > maxSize || t.ssa.steps > maxSteps || t.ssa.full {
 			t.tooComplex(op.Offset, maxSize)
+		}
+		if t.full() {
+			return ErrBytes
 		}
 	}
 	if err := t.check.Err(); err != nil {
@@ -147,7 +158,13 @@ func (t *Translator) tooComplex(offset, maxSize int) {
 func (t *Translator) Values() int { return t.check.Values() }
 
 // Bytes is about how many bytes the tables of the function take in all of the compiler together.
-func (t *Translator) Bytes() int64 { return bytesPerSize * int64(t.size()) }
+func (t *Translator) Bytes() int64 {
+	withoutResults := max(0, len(t.f.Insts)-len(t.f.Values))
+	return bytesPerSize*int64(t.size()+perValue*withoutResults) + bytesPerFrame*int64(t.deepest)
+}
+
+// full reports whether the function takes more than it may.
+func (t *Translator) full() bool { return t.MaxBytes != 0 && t.Bytes() > t.MaxBytes }
 
 // GrownBytes is about how many bytes the given numbers of values and of words in the pool of a function add.
 func GrownBytes(values, pool int) int64 { return bytesPerSize * int64(perValue*values+perOperand*pool) }
@@ -158,6 +175,9 @@ const bytesPerSize = 100
 // Beyond returns what the construction has taken beyond what is for each byte of the body, where a function may have freeSize, and
 // as much again in steps.
 func (t *Translator) Beyond() int { return t.beyond }
+
+// bytesPerFrame is what an open block takes here and in the validator, and as much again for arrays that were too small.
+const bytesPerFrame = 2 * int64(unsafe.Sizeof(frame{})+unsafe.Sizeof(validate.Frame{}))
 
 // A function may be small and its SSA form huge: each branch may carry a
 // thousand operands, each of many locals may need a merge in each of many

@@ -153,11 +153,11 @@ func constBits(e *wasmfront.ConstExpr) (bits uint64, ok bool) {
 	return 0, false
 }
 
-// Init translates the init function into f (see clif.Module).
+// Init translates the init function into f (see clif.Module). If it takes more than Options.MaxBytes, as Bytes tells, it is not complete.
 func (t *Translator) Init(f *clif.Func) {
 	t.start(f, t.cm.InitFunc())
 	m := t.m
-	for i := int(m.NumImportedGlobals); i < len(m.Globals); i++ {
+	for i := int(m.NumImportedGlobals); i < len(m.Globals) && !t.full(); i++ {
 		f.Stop.Poll()
 		g := &m.Globals[i]
 		if _, ok := constBits(&g.Init); !ok {
@@ -181,7 +181,9 @@ func (t *Translator) initElems() {
 		e := &t.m.Elems[i]
 		t.b.Src = uint32(e.Offset)
 		for j := range e.Exprs {
-			t.f.Stop.Poll()
+			if t.f.Stop.Poll(); t.full() {
+				return
+			}
 			if elemEntry(&e.Exprs[j]) == clif.ElemComputed {
 				at := t.b.Iconst(clif.I64, uint64(j))
 				t.b.EntityEffect(clif.OpElemSet, typeOf(e.Type), uint32(i), 0, at, t.constExpr(&e.Exprs[j]))
@@ -190,7 +192,9 @@ func (t *Translator) initElems() {
 	}
 	for i := range t.m.Elems {
 		e := &t.m.Elems[i]
-		t.f.Stop.Poll()
+		if t.f.Stop.Poll(); t.full() {
+			return
+		}
 		t.b.Src = uint32(e.Offset)
 		switch e.Mode {
 		case wasmfront.SegmentActive:

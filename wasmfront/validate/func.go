@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
@@ -31,6 +32,7 @@ type Func struct {
 
 	// values is how many values have been passed in this function and those before it, see maxValues.
 	values, maxValues int
+	price             *wasmfront.Price // of the memory for open blocks; nil is nothing
 	stamp             uint32
 	targets           []uint32 // of the last br_table
 }
@@ -299,10 +301,25 @@ const valuesPassed = "values that functions, calls, blocks and branches pass"
 func (v *Func) pushControl(kind wasmfront.BlockKind, at int, params, results []wasmfront.ValType) {
 	v.height = len(v.operands)
 	v.unreachable = false
+	if len(v.controls) == cap(v.controls) {
+		v.chargeControls(at)
+	}
 	v.controls = append(stop.Room(nil, v.controls), Frame{
 		Kind: kind, Offset: at, Height: v.height, Params: params, Results: results, stamp: v.stamp,
 	})
 	v.pushOperands(params)
+}
+
+// chargeControls fails if more open blocks take more memory than may be charged, before the array of them grows.
+func (v *Func) chargeControls(at int) {
+	p := v.price
+	if p == nil || p.Most == 0 {
+		return
+	}
+	const each = 2 * int64(unsafe.Sizeof(Frame{})) // with the array that was too small
+	if v.m.Cost+each*int64(len(v.controls)) > p.Most {
+		v.FailLimit(at, wasmfront.LimitError{What: p.What, Limit: p.Limit}, "the compiler needs too much memory")
+	}
 }
 
 // popControl closes the innermost block: its results, and nothing else, must

@@ -15,6 +15,8 @@ type Config struct {
 	Features wasmfront.Features
 	// Stop is polled, and ends Module and All by the panic that package stop describes; nil never does.
 	Stop *stop.Flag
+	// Price is what is charged for what a module declares, and how much All may take for open blocks; nil is nothing.
+	Price *wasmfront.Price
 }
 
 func (c Config) features() wasmfront.Features {
@@ -29,7 +31,7 @@ func (c Config) features() wasmfront.Features {
 // and valid up to the error's offset. See the package comment for how to
 // combine that error with those of bodies.
 func Module(b []byte, cfg Config) (*wasmfront.Module, error) {
-	m, err := wasmfront.DecodeUntil(b, cfg.features(), cfg.Stop)
+	m, err := wasmfront.DecodeWithin(b, cfg.features(), cfg.Price, cfg.Stop)
 	c := checker{m: m, stop: cfg.Stop}
 	c.module()
 	if c.err != nil {
@@ -45,7 +47,7 @@ func All(b []byte, cfg Config) (*wasmfront.Module, error) {
 	if err != nil {
 		end = err.(*wasmfront.Error).Offset
 	}
-	f := new(Func)
+	f := &Func{price: cfg.Price}
 	var op wasmfront.Operator
 	for i := range m.Code {
 		cfg.Stop.Poll()
@@ -67,14 +69,14 @@ func All(b []byte, cfg Config) (*wasmfront.Module, error) {
 // with fewer features said err. If err is the lack of a feature that this package
 // can check all the same, and the module is wrong for another reason even with it,
 // that reason counts; else it is err.
-func Reason(b []byte, err error) error { return ReasonUntil(b, err, nil) }
+func Reason(b []byte, err error) error { return ReasonWith(b, err, Config{}) }
 
-// ReasonUntil is Reason that polls a flag, which may be nil.
-func ReasonUntil(b []byte, err error, end *stop.Flag) error {
+// ReasonWith is Reason with the flag and the price of a Config.
+func ReasonWith(b []byte, err error, cfg Config) error {
 	if e, ok := err.(*wasmfront.Error); !ok || e.Feature == "" {
 		return err
 	}
-	_, all := All(b, Config{Features: wasmfront.DecodableFeatures, Stop: end})
+	_, all := All(b, Config{Features: wasmfront.DecodableFeatures, Stop: cfg.Stop, Price: cfg.Price})
 	if e, ok := all.(*wasmfront.Error); ok && e.Feature == "" && e.Limit == "" {
 		return e
 	}
