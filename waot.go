@@ -121,9 +121,9 @@ type CompileOptions struct {
 	// values have no effect.
 	MaxModuleBytes, MaxFunctions, MaxFunctionBytes, MaxCodeBytes uint64
 	// MaxMemory bounds, in bytes, what the compiler counts of its own memory; more gives a *CompileLimitError. The
-	// default is no limit. The compiler counts the module, what it makes from the module's declarations, three times the
-	// code with its tables, and the tables of the largest function. The garbage collector's share and further workers
-	// are not counted.
+	// default is no limit. The compiler counts 8 MiB for any module, the module, what it makes from the module's declarations, three times the
+	// code with its tables, and the tables of the largest function. With one worker and Go's usual pace of collection, the
+	// peak of memory is at most three times MaxMemory. Tables of further workers are not counted.
 	MaxMemory uint64
 	// Cache, if not nil, keeps what Compile and CompileContext make; CompileObject and CompileObjectContext do not use it. Progress
 	// is not called for a module that is there.

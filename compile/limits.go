@@ -22,7 +22,7 @@ type Limits struct {
 	Functions     uint64 // of the module, imported ones included; default 1,000,000
 	FunctionBytes uint64 // size of each function body in the module; default 7,654,321
 	CodeBytes     uint64 // machine code of all functions together, with the tables of its traps, calls and stack maps; default 2^29 for each of them
-	// Memory is what the compiler holds, in bytes, as Stats.Memory counts it; default is no limit.
+	// Memory is what the compiler holds, in bytes, as Stats.Memory counts it, 8 MiB at least; default is no limit.
 	Memory uint64
 }
 

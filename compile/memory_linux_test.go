@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,8 +15,11 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/cost"
+	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/wasmfront"
 )
 
 // memoryChild is the variable with which the test binary is a child that compiles one module: it names the order.
@@ -23,9 +27,11 @@ const memoryChild = "WAOT_TEST_MEMORY_CHILD"
 
 // memoryOrder is what a child compiles, memoryUse what it has taken, in bytes.
 type memoryOrder struct {
-	File  string
-	Level opt.Level
-	Limit uint64
+	File     string
+	Level    opt.Level
+	Limit    uint64
+	Features wasmfront.Features // 0 is the default
+	Image    bool               // make an image, as for calls in this process, instead of an object file
 }
 
 type memoryUse struct {
@@ -50,10 +56,14 @@ func TestMemoryChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	var u memoryUse
-	r, err := Module(wasm, Options{Jobs: 1, OptLevel: o.Level, Limits: Limits{Memory: o.Limit}})
+	r, err := Module(wasm, Options{Jobs: 1, OptLevel: o.Level, Features: o.Features, Limits: Limits{Memory: o.Limit}})
 	if err == nil {
 		u.Count = r.Stats.Memory
-		_, err = r.ELF(context.Background())
+		if o.Image {
+			_, err = load.Image(r.Object, r.Meta)
+		} else {
+			_, err = r.ELF(context.Background())
+		}
 	}
 	if err != nil {
 		var l *LimitError
@@ -70,13 +80,13 @@ func TestMemoryChild(t *testing.T) {
 }
 
 // compileInChild compiles in a process of its own, whose peak is the compilation's.
-func compileInChild(t *testing.T, wasm []byte, level opt.Level, limit uint64) (u memoryUse) {
+func compileInChild(t *testing.T, wasm []byte, o memoryOrder) (u memoryUse) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "m.wasm")
-	if err := os.WriteFile(file, wasm, 0o600); err != nil {
+	o.File = filepath.Join(t.TempDir(), "m.wasm")
+	if err := os.WriteFile(o.File, wasm, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	order, err := json.Marshal(memoryOrder{file, level, limit})
+	order, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +95,7 @@ func compileInChild(t *testing.T, wasm []byte, level opt.Level, limit uint64) (u
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	out, err := os.ReadFile(file + ".use")
+	out, err := os.ReadFile(o.File + ".use")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,11 +120,13 @@ func TestMemory(t *testing.T) {
 		t.Skip("an emulator and the race detector manage memory of their own")
 	}
 	full := testenv.Full()
-	for i, f := range slices.Concat(declarations(), segments(), bodies()) {
+	families := slices.Concat(declarations(), segments(), bodies())
+	figures.Check(t, "families.memory", len(families))
+	for i, f := range families {
 		if !full && !slices.Contains(usualFamilies, f.name) {
 			continue
 		}
-		wasm := f.make(max(1, f.n/testenv.Cases(4, 4, 1)))
+		wasm := f.make(max(1, f.n/testenv.Cases(4, 4, 2)))
 		for _, level := range []opt.Level{opt.O0, opt.O1} {
 			if !full && int(level) != i%2 {
 				continue
@@ -125,18 +137,38 @@ func TestMemory(t *testing.T) {
 }
 
 func testMemory(t *testing.T, wasm []byte, level opt.Level) {
-	u := compileInChild(t, wasm, level, 0)
+	u := compileInChild(t, wasm, memoryOrder{Level: level})
 	t.Logf("%.1f MB of module: %.1f MB, %.2f of %.1f MB counted", float64(len(wasm))/1e6, float64(u.Peak)/1e6, float64(u.Peak)/float64(u.Count), float64(u.Count)/1e6)
 	if u.Err != "" || u.Peak > 3*u.Count || u.Peak == 0 {
 		t.Errorf("a peak of %d bytes, %d counted; %s", u.Peak, u.Count, u.Err)
 	}
-	for part := int64(2); part <= testenv.Cases[int64](2, 2, 16); part *= 2 {
+	if testenv.Full() || level == opt.O0 {
+		if i := compileInChild(t, wasm, memoryOrder{Level: level, Image: true}); i.Err != "" || i.Peak > 3*u.Count {
+			t.Errorf("a peak of %d bytes with an image, %d counted; %s", i.Peak, u.Count, i.Err)
+		} else {
+			t.Logf("%.2f with an image", float64(i.Peak)/float64(u.Count))
+		}
+	}
+	for part := int64(2); part <= testenv.Cases[int64](2, 2, 8); part *= 4 {
 		limit := max(ofAny+int64(len(wasm))+1, u.Count/part)
 		if limit >= u.Count {
 			return
 		}
-		if l := compileInChild(t, wasm, level, uint64(limit)); !l.Limited || l.Peak > 3*limit {
+		if l := compileInChild(t, wasm, memoryOrder{Level: level, Limit: uint64(limit)}); !l.Limited || l.Peak > 3*limit {
 			t.Errorf("with a limit of %d a peak of %d bytes; %s", limit, l.Peak, l.Err)
 		}
+	}
+}
+
+// TestMemoryOfReason: a module that is refused for a feature in front is looked at again with that feature, within the limit, too.
+func TestMemoryOfReason(t *testing.T) {
+	if os.Getenv("WAOT_EMULATOR") != "" || raceDetector() {
+		t.Skip("an emulator and the race detector manage memory of their own")
+	}
+	const limit = 12 << 20
+	s := sections{globals: []byte("\x01\x7b\x00\xfd\x0c0123456789abcdef\x0b"), customs: bytes.Repeat(custom("", nil), 1e6)}
+	u := compileInChild(t, s.module(), memoryOrder{Limit: limit, Features: wasmfront.DefaultFeatures &^ wasmfront.FeatureSIMD})
+	if u.Limited || u.Err == "" || u.Peak > 3*limit || u.Peak == 0 {
+		t.Errorf("a peak of %d bytes with a limit of %d; %s", u.Peak, limit, u.Err)
 	}
 }

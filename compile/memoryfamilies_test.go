@@ -390,7 +390,7 @@ func bodies() []memoryFamily {
 		{"groups of locals", 300_000, func(n int) []byte {
 			return oneFunction(nil).withBody(functionBody(list(n, same("\x00\x7f")))).module()
 		}},
-		{"locals that live through branches", 1150, liveLocals},
+		{"locals that live through branches", 1600, liveLocals},
 		{"calls of many results", 1000, func(n int) []byte {
 			return join(oneFunction(nil).withBody(functionBody([]byte{0}, bytes.Repeat(append([]byte("\x02\x02\x00\x0b"), bytes.Repeat([]byte{0x1a}, 1000)...), n))).module())
 		}},

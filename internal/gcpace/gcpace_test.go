@@ -1,6 +1,7 @@
 package gcpace
 
 import (
+	"math"
 	"runtime"
 	"runtime/debug"
 	"testing"
@@ -27,6 +28,16 @@ func TestSet(t *testing.T) {
 	for end := time.Now().Add(time.Minute); percent() != later; time.Sleep(time.Millisecond) {
 		if runtime.GC(); time.Now().After(end) {
 			t.Fatalf("%d %% behind a collection, want %d", percent(), later)
+		}
+	}
+}
+
+// TestWithin: the limit is the collector's.
+func TestWithin(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	for bytes, want := range map[uint64]int64{1 << 30: 1 << 30, math.MaxUint64: math.MaxInt64} {
+		if Within(bytes); debug.SetMemoryLimit(-1) != want {
+			t.Errorf("%d bytes, want %d", debug.SetMemoryLimit(-1), want)
 		}
 	}
 }
