@@ -120,6 +120,7 @@ func problemOf(err error) *problem {
 	default:
 		p.Reason = err.Error()
 	}
+	p.Reason += addressHint(err)
 	return p
 }
 

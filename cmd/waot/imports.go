@@ -56,6 +56,7 @@ var toolchains = []struct{ module, name, hint string }{
 	{"env", "seed", "AssemblyScript: compile with @assemblyscript/wasi-shim"},
 	{"gojs", "*", "Go for JavaScript: compile with GOOS=wasip1"},
 	{"go", "*", "Go for JavaScript: compile with GOOS=wasip1"},
+	{"env", "emscripten_notify_memory_growth", "Emscripten: link with -sPURE_WASI beside -sSTANDALONE_WASM, or without -sALLOW_MEMORY_GROWTH"},
 	{"env", "emscripten_*", "Emscripten: link with -sSTANDALONE_WASM"},
 	{"env", "__syscall_*", "Emscripten: link with -sSTANDALONE_WASM"},
 	{"env", "invoke_*", "Emscripten: link with -sSTANDALONE_WASM, and without exceptions"},
