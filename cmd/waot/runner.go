@@ -209,7 +209,8 @@ func onRunner(c *cli.Context, o *options, file string, object []byte, set func(*
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(o.context(), os.Interrupt, syscall.SIGTERM)
+	// The process that runs the code has --timeout, too, and says where the code was.
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(o.context()), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cmd := r.pass(ctx, c, file, ownCommand(c, path)...)
 	if set != nil {
