@@ -22,7 +22,7 @@ var publicFuncs = map[string]any{
 	"waot.Compile": waot.Compile, "waot.CompileContext": waot.CompileContext, "waot.CompileObject": waot.CompileObject,
 	"waot.CompileObjectContext": waot.CompileObjectContext, "waot.F32": waot.F32, "waot.F64": waot.F64, "waot.FuncRef": waot.FuncRef,
 	"waot.I32": waot.I32, "waot.I64": waot.I64, "waot.Load": waot.Load, "waot.LoadFile": waot.LoadFile, "waot.NewStore": waot.NewStore,
-	"waot.NewWASI": waot.NewWASI, "waot.OpenCache": waot.OpenCache, "waot.ParseText": waot.ParseText, "waot.Preemption": waot.Preemption,
+	"waot.NewWASI": waot.NewWASI, "waot.OpenCache": waot.OpenCache, "waot.ParseText": waot.ParseText, "waot.ParseTextContext": waot.ParseTextContext, "waot.Validate": waot.Validate, "waot.ValidateContext": waot.ValidateContext, "waot.Preemption": waot.Preemption,
 	"waot.Ref": waot.Ref, "waot.SignObject": waot.SignObject, "waot.TextPlace": waot.TextPlace, "waot.V128": waot.V128,
 	"host.F32": host.F32, "host.F64": host.F64, "host.FuncRef": host.FuncRef, "host.I32": host.I32, "host.I64": host.I64, "host.Load": host.Load,
 	"host.LoadFile": host.LoadFile, "host.NewStore": host.NewStore, "host.Preemption": host.Preemption, "host.Ref": host.Ref, "host.V128": host.V128,
