@@ -91,7 +91,7 @@ func compileInChild(t *testing.T, wasm []byte, o memoryOrder) (u memoryUse) {
 		t.Fatal(err)
 	}
 	c := exec.Command(os.Args[0], "-test.run=^TestMemoryChild$")
-	c.Env = append(os.Environ(), memoryChild+"="+string(order))
+	c.Env = append(os.Environ(), memoryChild+"="+string(order), "GOGC=100") // the pace of collection that the promise is about
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
