@@ -40,7 +40,7 @@ func (s *Script) module(filename string) (*wat.Module, error) {
 	if f := s.forms[filename]; f != nil {
 		return f.Assemble()
 	}
-	b, err := fs.ReadFile(s.files, filename)
+	b, err := readFile(s.files, filename)
 	if err == nil && path.Ext(filename) == ".wat" {
 		return wat.Assemble(b)
 	}
@@ -134,7 +134,7 @@ type Action struct {
 
 // parse reads a script from its JSON.
 func parse(files fs.FS, name string) (*Script, error) {
-	b, err := fs.ReadFile(files, name+jsonExt)
+	b, err := readFile(files, name+jsonExt)
 	if err != nil {
 		return nil, err
 	}
@@ -301,7 +301,7 @@ func Open(file string) (*Script, error) {
 
 // openText reads the script in a file NAME.wast.
 func openText(files fs.FS, name string) (*Script, error) {
-	text, err := fs.ReadFile(files, name+textExt)
+	text, err := readFile(files, name+textExt)
 	if err != nil {
 		return nil, err
 	}
