@@ -22,14 +22,6 @@ type sections struct {
 
 func leb(n int) []byte { return binary.AppendUvarint(nil, uint64(n)) }
 
-// sleb is a signed number.
-func sleb(n int) (b []byte) {
-	for n < -64 || n > 63 {
-		b, n = append(b, byte(n)|0x80), n>>7
-	}
-	return append(b, byte(n)&0x7f)
-}
-
 func sized(b []byte) []byte { return append(leb(len(b)), b...) }
 
 func label(format string, args ...any) []byte { return sized(fmt.Appendf(nil, format, args...)) }

@@ -51,9 +51,6 @@ func (t *Token) name(f *stop.Flag) string {
 	return string(name)
 }
 
-// AppendBytes appends the bytes that a string stands for.
-func (t *Token) AppendBytes(b []byte) []byte { return appendUnquoted(nil, b, t.Text) }
-
 // The classes of characters.
 const (
 	classID      = 1 << iota // part of identifiers, keywords and numbers

@@ -21,7 +21,7 @@ func scanAll(text string) []string {
 		case ID:
 			out = append(out, "id:"+t.Name())
 		case String:
-			out = append(out, fmt.Sprintf("string:%q", t.AppendBytes(nil)))
+			out = append(out, fmt.Sprintf("string:%q", appendUnquoted(nil, nil, t.Text)))
 		default:
 			out = append(out, kinds[t.Kind]+":"+string(t.Text))
 		}
