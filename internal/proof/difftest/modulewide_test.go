@@ -65,7 +65,7 @@ func checkModules(t *testing.T, f family, level opt.Level) {
 	for _, n := range []int{n, n / 8, n / 64} {
 		one := f.make(max(n, 1))
 		body := len(copied(one, 2)) - len(copied(one, 1))
-		wasm := copied(one, testenv.Cases(50_000, 200_000, 1_000_000)/body)
+		wasm := copied(one, testenv.Cases(50_000, 100_000, 300_000)/body)
 		most := wideFreeTime + wideTime*time.Duration(len(wasm))
 		took, allocated, err := cost(t, wasm, level, 2, most)
 		if err != nil && !isLimit(err) {
