@@ -39,6 +39,7 @@ func TestExportNames(t *testing.T) {
 		{"WAOT_MODULE", "p_H", "mWAOT_MODULE_p_H"},
 		{"va", "arg", "mva_arg"},
 		{"atomic", "load", "matomic_load"},
+		{"ifr", "name", "mifr_name"},
 		{"timer", "delete", "mtimer_export_delete"},
 	} {
 		g := &generator{m: exporting(strings.Fields(x.exports)...), module: x.prefix, prefix: prefixIdentifier(x.prefix)}
@@ -101,7 +102,7 @@ func TestFields(t *testing.T) {
 	for _, x := range [][2]string{{"f", "f"}, {"int", "int_"}, {"int_", "int__"}, {"9", "m9"}, {"", "m"}, {"instance", "instance_"}, {"requires", "requires_"}, {"linux", "linux_"},
 		{"__asm__", "m__asm__"}, {"m__asm__", "m__asm___"}, {"_Bool", "m_Bool"}, {"_start", "_start"}, {"INT32_MAX", "INT32_MAX_"}, {"INT32_MAX_", "INT32_MAX__"}, {"INT32_C", "INT32_C_"}, {"int32_t", "int32_t_"},
 		{"uint8_t", "uint8_t_"}, {"offsetof", "offsetof_"}, {"waot_ref", "mwaot_ref"}, {"WAOT_EXIT", "mWAOT_EXIT"}, {"WAOT_MODULE_p_H", "mWAOT_MODULE_p_H"}, {"PRId64", "PRId64_"}, {"noreturn", "noreturn_"}, {"xor_eq", "xor_eq_"},
-		{"SIGINT", "SIGINT_"}, {"ENOENT", "ENOENT_"}, {"malloc", "malloc"}, {"memory", "memory"}, {"strlen", "strlen"}, {"__heap_base", "m__heap_base"}} {
+		{"SIGINT", "SIGINT_"}, {"ENOENT", "ENOENT_"}, {"malloc", "malloc"}, {"memory", "memory"}, {"strlen", "strlen"}, {"__heap_base", "m__heap_base"}, {"ifa_dstaddr", "ifa_dstaddr_"}, {"ifc_buf", "ifc_buf_"}} {
 		if got := used.add(x[0]); got != x[1] {
 			t.Errorf("%q: %q, want %q", x[0], got, x[1])
 		}
