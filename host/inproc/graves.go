@@ -62,7 +62,8 @@ func (p *processState) dropGrave() {
 
 // buryMemory takes back what takeMemory gave, of which somebody may be using the open bytes at location l.
 func (p *processState) buryMemory(x spareMemory, l *Location) {
-	rest := spareMemory{low: alignUp(x.low+memoryHeader-pageSize+x.open, graveUnit), end: x.end}
+	// A reservation begins and ends at any page, and what was accessible may reach up to its end.
+	rest := spareMemory{low: min(alignUp(x.low+memoryHeader-pageSize+x.open, graveUnit), x.end), end: x.end}
 	grave := extent{x.low, rest.low - x.low}
 	if place(grave.low, grave.size, protRW) != nil || p.takeMappings(otherMappings) != nil {
 		p.retire(l, func() { p.giveMemory(x, false) }) // all together, later
@@ -74,7 +75,9 @@ func (p *processState) buryMemory(x spareMemory, l *Location) {
 		p.keepMemory(rest, true)
 		return
 	}
-	rest.unmap()
+	if rest.low < rest.end {
+		rest.unmap()
+	}
 	p.giveMappings(memoryMappings)
 }
 

@@ -72,11 +72,13 @@ func (m *Memory) CurrentSize() uint64 {
 	return 0
 }
 
-// Lend notes that the program gets a slice of what is here: it may hold that until the store is closed, or a movable memory moves.
+// Lend notes that the program gets a slice of what is here: it may hold that until the store is closed, or a movable memory moves. The location is held until that is
+// noted, as what releases it looks whether it is.
 func (l *Location) Lend() {
 	if !l.viewed.Load() {
 		l.viewed.Store(true)
 	}
+	runtime.KeepAlive(l)
 }
 
 // come notes that somebody is at the memory's location. It returns the one that is the memory's then, nil if there is none any more.

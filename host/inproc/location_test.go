@@ -157,3 +157,45 @@ func TestGraves(t *testing.T) {
 	}
 	process.reclaim()
 }
+
+// TestGraveOfWhole: a grave that takes all of a reservation, wherever that begins, takes nothing of what is mapped behind it.
+func TestGraveOfWhole(t *testing.T) {
+	newStore(t).Close()
+	for _, offset := range [...]uintptr{0, pageSize, memoryHeader - pageSize} {
+		awaitRetired()
+		process.reclaim()
+		process.dropSpares()
+		mappings := process.mappings
+		const behind = 2 * memoryHeader
+		at, err := reserve(bytes64(memorySize)+2*behind, protNone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		low := alignUp(at, memoryHeader) + offset
+		end := low + bytes64(memorySize)
+		if err := place(end, pageSize, protRW); err != nil {
+			t.Fatal(err)
+		}
+		store64(end, 77)
+		if err := process.takeMappings(memoryMappings); err != nil {
+			t.Fatal(err)
+		}
+		// This is how a memory ends that has asked for huge pages.
+		l := newLocation(low+memoryHeader, pageSize)
+		process.buryMemory(spareMemory{low: low, end: end, open: pageSize + bytes64(abi.MemoryReservation)}, l)
+		runtime.KeepAlive(l)
+		l = nil
+		if got := load64(end); got != 77 {
+			t.Errorf("offset %#x: %d behind the reservation", offset, got)
+		}
+		awaitRetired()
+		if n := len(process.spares.memories); n != 0 || process.mappings != mappings {
+			t.Errorf("offset %#x: %d spare memories, %d mappings and %d before", offset, n, process.mappings, mappings)
+		}
+		if got := load64(end); got != 77 { // a fault if it has been unmapped
+			t.Errorf("offset %#x: %d behind the reservation", offset, got)
+		}
+		process.spares.memories = nil
+		munmap(at, bytes64(memorySize)+2*behind)
+	}
+}

@@ -183,12 +183,12 @@ func t0(x *meta.Global) string { return cTypes[x.Type] + " " }
 
 // importedWords are what the program must supply besides functions: fields of the struct of imports.
 func (g *generator) importedWords() (types, fields []string) {
-	used := map[string]bool{}
+	used := newFieldNames()
 	add := func(n *meta.ImportName, t string) {
 		if n == nil {
 			return
 		}
-		types, fields = append(types, t), append(fields, field(used, identifier(n.Module)+"_"+tail(n.Name)))
+		types, fields = append(types, t), append(fields, used.add(identifier(n.Module)+"_"+tail(n.Name)))
 	}
 	for i := range g.m.Memories {
 		add(g.m.Memories[i].Import, "uint8_t *")
@@ -265,11 +265,11 @@ func pointer(name string, t *meta.FuncType) string {
 
 // fields returns the names of the exports in the struct of exports.
 func (g *generator) fields() []string {
-	used := map[string]bool{"instance": true}
+	used := newFieldNames("instance")
 	out := make([]string, len(g.m.Exports))
 	for i := range g.m.Exports {
 		if g.exports[i] != "" {
-			out[i] = field(used, strings.TrimPrefix(g.exports[i], g.prefix+"_"))
+			out[i] = used.add(strings.TrimPrefix(g.exports[i], g.prefix+"_"))
 		}
 	}
 	return out

@@ -39,6 +39,7 @@ func TestExportNames(t *testing.T) {
 		{"WAOT_MODULE", "p_H", "mWAOT_MODULE_p_H"},
 		{"va", "arg", "mva_arg"},
 		{"atomic", "load", "matomic_load"},
+		{"ifr", "name", "mifr_name"},
 		{"timer", "delete", "mtimer_export_delete"},
 	} {
 		g := &generator{m: exporting(strings.Fields(x.exports)...), module: x.prefix, prefix: prefixIdentifier(x.prefix)}
@@ -97,13 +98,36 @@ func TestRuntimeNames(t *testing.T) {
 
 // TestFields: no keyword, macro or type, no reserved beginning, none twice.
 func TestFields(t *testing.T) {
-	used := map[string]bool{"instance": true}
+	used := newFieldNames("instance")
 	for _, x := range [][2]string{{"f", "f"}, {"int", "int_"}, {"int_", "int__"}, {"9", "m9"}, {"", "m"}, {"instance", "instance_"}, {"requires", "requires_"}, {"linux", "linux_"},
 		{"__asm__", "m__asm__"}, {"m__asm__", "m__asm___"}, {"_Bool", "m_Bool"}, {"_start", "_start"}, {"INT32_MAX", "INT32_MAX_"}, {"INT32_MAX_", "INT32_MAX__"}, {"INT32_C", "INT32_C_"}, {"int32_t", "int32_t_"},
 		{"uint8_t", "uint8_t_"}, {"offsetof", "offsetof_"}, {"waot_ref", "mwaot_ref"}, {"WAOT_EXIT", "mWAOT_EXIT"}, {"WAOT_MODULE_p_H", "mWAOT_MODULE_p_H"}, {"PRId64", "PRId64_"}, {"noreturn", "noreturn_"}, {"xor_eq", "xor_eq_"},
-		{"SIGINT", "SIGINT_"}, {"ENOENT", "ENOENT_"}, {"malloc", "malloc"}, {"memory", "memory"}, {"strlen", "strlen"}, {"__heap_base", "m__heap_base"}} {
-		if got := field(used, x[0]); got != x[1] {
+		{"SIGINT", "SIGINT_"}, {"ENOENT", "ENOENT_"}, {"malloc", "malloc"}, {"memory", "memory"}, {"strlen", "strlen"}, {"__heap_base", "m__heap_base"}, {"ifa_dstaddr", "ifa_dstaddr_"}, {"ifc_buf", "ifc_buf_"}} {
+		if got := used.add(x[0]); got != x[1] {
 			t.Errorf("%q: %q, want %q", x[0], got, x[1])
+		}
+	}
+}
+
+// TestManyEqual: names that would be equal stay short, however many they are: fields of what is imported again and again, and exports whose other names are reserved.
+func TestManyEqual(t *testing.T) {
+	const n = 2000
+	imports, exports := exporting(), exporting()
+	for i := range n {
+		imports.Globals = append(imports.Globals, meta.Global{Type: abi.I32, Import: &meta.ImportName{Module: "a", Name: "b"}})
+		name := []byte("------------_t")
+		for k := range 11 {
+			name[k] += byte(i >> k & 1)
+		}
+		exports.Exports = append(exports.Exports, meta.Export{Name: string(name), Kind: abi.ExternFunc})
+	}
+	for _, m := range []*meta.Module{imports, exports} {
+		h, err := Generate(m, "p")
+		if err != nil || len(h) > 600*n {
+			t.Errorf("%d bytes, %v", len(h), err)
+		}
+		if names := declaredNames(h); len(unique(names)) != len(declaredNames(h)) {
+			t.Error("names twice")
 		}
 	}
 }

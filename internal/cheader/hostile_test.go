@@ -49,6 +49,8 @@ const standardHeaders = `#define _GNU_SOURCE 1
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <pthread.h>

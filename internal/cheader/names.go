@@ -55,6 +55,26 @@ func prefixIdentifier(prefix string) string {
 	return p
 }
 
+// mostUnderscores is how many underscores are put behind a name to make it another one. Numbers follow: names stay short, however many would be equal.
+const mostUnderscores = 3
+
+// endings are how many endings have been tried, by the name that they are put behind.
+type endings map[string]int
+
+// take returns name, with underscores or a number behind it if it is taken, and makes it taken. All calls with one taken together try hardly more endings than there are names.
+func (e endings) take(taken map[string]bool, name string) string {
+	n, next := name, e[name]
+	for ; taken[n]; next++ {
+		if next < mostUnderscores {
+			n = name + strings.Repeat("_", next+1)
+		} else {
+			n = fmt.Sprintf("%s__%d", name, next)
+		}
+	}
+	e[name], taken[n] = next, true
+	return n
+}
+
 // candidate is a function to be named.
 type candidate struct {
 	// what it is called in C: the first of these that is free.
@@ -66,7 +86,7 @@ type candidate struct {
 // chooseNames names imports and exports, each differently. A readable name that two would have goes to none: they are named as their symbols are. One
 // whose name is taken, or reserved, has "import" or "export" in front.
 func (g *generator) chooseNames() error {
-	taken := map[string]bool{}
+	taken, ends := map[string]bool{}, endings{}
 	if strings.HasPrefix(g.prefix+"_", runtimePrefix) {
 		return fmt.Errorf("header: the prefix %q is the runtime's: give the symbols another with --name", g.module)
 	}
@@ -104,10 +124,7 @@ func (g *generator) chooseNames() error {
 		if !isFree(name) {
 			name = c.spare
 		}
-		for taken[name] {
-			name += "_"
-		}
-		*c.name, taken[name] = name, true
+		*c.name = ends.take(taken, name)
 	}
 	return nil
 }
@@ -154,18 +171,28 @@ func (g *generator) exportCandidates() (list []candidate) {
 	return list
 }
 
-// field returns a name for a field like name that is not in used, and adds it there: m is in front if its beginning is reserved, and underscores follow
+// fieldNames are the names of the fields of a struct.
+type fieldNames struct {
+	used map[string]bool
+	ends endings
+}
+
+func newFieldNames(used ...string) *fieldNames {
+	f := &fieldNames{used: map[string]bool{}, ends: endings{}}
+	for _, n := range used {
+		f.used[n] = true
+	}
+	return f
+}
+
+// add returns a name for a field like name that no other has: m is in front if its beginning is reserved, and underscores, or a number, follow
 // where it would be reserved, or be used already.
-func field(used map[string]bool, name string) string {
+func (f *fieldNames) add(name string) string {
 	if name == "" || isReservedStart(name) || strings.HasPrefix(name, runtimePrefix) {
 		name = "m" + name
 	}
 	if isReservedField(name) {
 		name += "_" // which no reserved name has at its end
 	}
-	for used[name] {
-		name += "_"
-	}
-	used[name] = true
-	return name
+	return f.ends.take(f.used, name)
 }

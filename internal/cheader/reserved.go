@@ -27,7 +27,7 @@ const declared = " abort_handler_s aligned_alloc at_quick_exit call_once free_al
 const fieldTypes = " int32_t int64_t uint8_t uint64_t "
 
 // families are beginnings of names that C or a header of its library keeps for itself, and that occur there with lower-case letters.
-var families = [...]string{"AF_", "L_", "La_", "M_", "PF_", "PRI", "SCN", "SHT_", "SYS_", "atomic_", "cnd_", "fmaximum_", "fminimum_", "memory_order_", "mtx_",
+var families = [...]string{"AF_", "L_", "La_", "M_", "PF_", "PRI", "SCN", "SHT_", "SYS_", "atomic_", "cnd_", "fmaximum_", "fminimum_", "ifa_", "ifc_", "ifr_", "memory_order_", "mtx_",
 	"pthread_cleanup_", "si_", "stdc_", "thrd_", "tss_", "va_"}
 
 // isReserved reports whether a function cannot have a name, which begins as identifier says: it may mean something else in C or C++, whatever standard
