@@ -402,9 +402,9 @@ func TestWords(t *testing.T) {
 }
 
 // TestDeadCode: the lists of functions that nothing reaches, which .ci/run compares with what the tool finds, have
-// not grown. Lower the numbers as they shrink.
+// not grown, but by functions of the public interface that no program of ours calls. Lower the numbers as they shrink.
 func TestDeadCode(t *testing.T) {
-	for list, most := range map[string]int{"programs.txt": 81, "tests.txt": 29} {
+	for list, most := range map[string]int{"programs.txt": 85, "tests.txt": 21} {
 		data, err := os.ReadFile("../deadcode/" + list)
 		if err != nil {
 			t.Fatal(err)
