@@ -40,7 +40,7 @@ const (
 )
 
 // Use returns the memory's location, for any goroutine; nil if the memory has been freed. The caller must keep it alive until its last access, and call Lend, or
-// Kept, for slices that live longer. This and At are small enough to be part of each access: a call takes as long as all the rest.
+// Kept, for slices that live longer. At is small enough to be part of each access, as a call takes as long as all the rest.
 func (m *Memory) Use() *Location {
 	if l := m.at.Load(); l != nil && l.state.Load() == locationUsed {
 		return l
