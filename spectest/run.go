@@ -33,7 +33,9 @@ type Failure struct {
 	Msg    string
 }
 
-func (f Failure) String() string { return fmt.Sprintf("%s:%d: %s", quote.Name(f.Script), f.Line, f.Msg) }
+func (f Failure) String() string {
+	return fmt.Sprintf("%s:%d: %s", quote.Name(f.Script), f.Line, f.Msg)
+}
 
 // Result counts commands.
 type Result struct {

@@ -73,7 +73,9 @@ func TestTags(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 	for _, write := range []func() error{
-		func() error { return os.WriteFile(file, []byte(tagSignature+"# This file is of another program.\n"), 0o600) },
+		func() error {
+			return os.WriteFile(file, []byte(tagSignature+"# This file is of another program.\n"), 0o600)
+		},
 		func() error { return os.WriteFile(file, nil, 0o600) },
 		func() error { return os.Mkdir(file, 0o700) },
 		func() error { return syscall.Mkfifo(file, 0o600) },
