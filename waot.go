@@ -116,7 +116,7 @@ type CompileOptions struct {
 	// operators do what the specification's deterministic profile says.
 	Deterministic bool
 	// MaxModuleBytes bounds the module, MaxFunctions its functions (imported ones included), MaxFunctionBytes the
-	// body of each function in the module, and MaxCodeBytes the machine code. A module with more gives a
+	// body of each function in the module, and MaxCodeBytes the machine code with the tables of its traps, calls and stack maps. A module with more gives a
 	// *CompileLimitError. The defaults are 2^30 bytes, 1,000,000 functions, 7,654,321 bytes and 2^29 bytes; larger
 	// values have no effect.
 	MaxModuleBytes, MaxFunctions, MaxFunctionBytes, MaxCodeBytes uint64
