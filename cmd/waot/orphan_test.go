@@ -21,6 +21,10 @@ import (
 var endless = module(section(1, "\x60\x00\x00"), section(3, "\x00"), section(5, "\x00\x01"),
 	section(7, name("memory")+"\x02\x00", name("_start")+"\x00\x00"), section(10, name("\x00\x03\x40\x0c\x00\x0b\x0b")))
 
+// ends is one that does at once.
+var ends = module(section(1, "\x60\x00\x00"), section(3, "\x00"), section(5, "\x00\x01"),
+	section(7, name("memory")+"\x02\x00", name("_start")+"\x00\x00"), section(10, name("\x00\x0b")))
+
 // running counts the processes that have been started as program, directly or by a wrapper.
 func running(t *testing.T, program string) (n int) {
 	t.Helper()
@@ -63,10 +67,10 @@ func eventually(holds func() bool) {
 func TestNoOrphans(t *testing.T) {
 	program, _ := buildProgram(t)
 	dir, tmp := t.TempDir(), t.TempDir()
-	file, wrapper := filepath.Join(dir, "endless.wasm"), filepath.Join(dir, "wrapper")
+	file, short, wrapper := filepath.Join(dir, "endless.wasm"), filepath.Join(dir, "short.wasm"), filepath.Join(dir, "wrapper")
 	kept := filepath.Join(tmp, "waot-runner-link")
 	for _, err := range []error{
-		os.WriteFile(file, []byte(endless), 0o666), os.WriteFile(wrapper, []byte("#!/bin/sh\n\"$@\"\nexit $?\n"), 0o777),
+		os.WriteFile(file, []byte(endless), 0o666), os.WriteFile(short, []byte(ends), 0o666), os.WriteFile(wrapper, []byte("#!/bin/sh\n\"$@\"\nexit $?\n"), 0o777),
 		os.WriteFile(filepath.Join(dir, "mine"), nil, 0o666), os.Symlink(dir, kept), os.WriteFile(filepath.Join(tmp, "waot-runner-file"), nil, 0o666),
 		os.Mkdir(filepath.Join(tmp, "waot-runner-old"), 0o777), os.WriteFile(filepath.Join(tmp, "waot-runner-old", "module.o"), nil, 0o666),
 	} {
@@ -87,8 +91,8 @@ func TestNoOrphans(t *testing.T) {
 		}
 		return out
 	}
-	start := func(emulator string, flags ...string) *exec.Cmd {
-		cmd := exec.Command(program, append([]string{"run", file, "--emulator=" + emulator}, flags...)...)
+	start := func(file, emulator string) *exec.Cmd {
+		cmd := exec.Command(program, "run", file, "--emulator="+emulator)
 		cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -99,7 +103,7 @@ func TestNoOrphans(t *testing.T) {
 	reached := 0
 	tries := testenv.Cases(8, 12, 24)
 	for i := range tries {
-		cmd := start([]string{"env", wrapper}[i%2])
+		cmd := start(file, []string{"env", wrapper}[i%2])
 		if i%4 < 2 { // until the code runs, then at any time
 			eventually(func() bool { return running(t, program) >= 2+i%2 })
 		}
@@ -120,16 +124,20 @@ func TestNoOrphans(t *testing.T) {
 		t.Errorf("only %d runs had another process", reached)
 	}
 	// Two at once leave each other's folder alone; a run that ends leaves nothing but those in use.
-	one := start("env")
+	one := start(file, "env")
 	eventually(func() bool { return running(t, program) == 2 && len(folders()) == 1 })
 	used := folders()[0]
-	start("env", "--timeout=100ms").Wait()
+	if err := start(short, "env").Wait(); err != nil {
+		t.Error(err)
+	}
 	if f := folders(); len(f) != 1 || f[0] != used {
 		t.Errorf("folders %v, want %s", f, used)
 	}
 	one.Process.Kill()
 	one.Wait()
-	start("env", "--timeout=10ms").Wait()
+	if err := start(short, "env").Wait(); err != nil {
+		t.Error(err)
+	}
 	if f := folders(); len(f) != 0 {
 		t.Errorf("folders %v", f)
 	}
