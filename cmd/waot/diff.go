@@ -42,7 +42,7 @@ what is known to be wazero's fault is said to be. Functions that the module impo
 beside WASI's have stand-ins, whose calls are compared; so have memories, tables and
 globals, of which the contents at the end are compared but for tables. If the two do not differ, the function and offset of
 each trap, which wazero does not say, are compared with those on waot's interpreter
-of its intermediate code, which has 30 seconds. Exits with 1 if there is a
+of its intermediate code, which has as long as wazero. Exits with 1 if there is a
 difference. Code for another target runs in an emulator.
 
 With --reduce, a module that differs is made small while it differs in the same way,
@@ -58,6 +58,7 @@ Examples:
 			&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the program: `K=V`"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
 			&cli.StringFlag{Name: "reduce", Usage: "write the module made small, if it differs, to `OUT.wasm`"},
+			&cli.DurationFlag{Name: "timeout", Value: wazeroLimit, Usage: "end a run on another engine after `TIME`"},
 			wasmtimeFlag(),
 			jsonFlag(),
 			objectFlag(),
@@ -255,17 +256,17 @@ func observe(m *meta.Module) observed {
 	return x
 }
 
-// wazeroLimit bounds a run under wazero, which goes first: compiled code cannot be
+// wazeroLimit bounds a run under wazero without --timeout. It goes first: compiled code cannot be
 // interrupted yet, so what does not end there is not started here.
 const wazeroLimit = 30 * time.Second
 
 // compareAll runs the calls under both engines, and a third if they differ. red, if not nil, then makes the module small.
 // wasmtime is the command of a judge, or empty.
 func compareAll(c *cli.Context, wasmtime string, bin []byte, m *meta.Module, native func() (*execution, error), red *reduction, cfg wasirun.Options, calls []call) error {
-	at := observe(m)
+	at, limit := observe(m), c.Duration("timeout")
 	// wazero's compiler cannot run some modules: see maxMemory.
 	interpreted := maxMemory(bin)
-	theirs, err := runWazero(wazeroLimit, bin, cfg, calls, at, interpreted)
+	theirs, err := runWazero(limit, bin, cfg, calls, at, interpreted)
 	if err != nil {
 		return err
 	}
@@ -277,14 +278,14 @@ func compareAll(c *cli.Context, wasmtime string, bin []byte, m *meta.Module, nat
 	if len(diffs) > 0 {
 		// The first run may have changed what programs see of files, such as access
 		// times: only differences that occur twice count.
-		if theirs, err = runWazero(wazeroLimit, bin, cfg, calls, at, interpreted); err != nil {
+		if theirs, err = runWazero(limit, bin, cfg, calls, at, interpreted); err != nil {
 			return err
 		}
 		diffs = compare(ours, theirs)
 	}
 	var where *places
 	if len(diffs) == 0 {
-		if where, err = placesOf(ours, native, func() (*execution, error) { return runInterpreter(wazeroLimit, bin, cfg, calls, at) }); err != nil {
+		if where, err = placesOf(ours, native, func() (*execution, error) { return runInterpreter(limit, bin, cfg, calls, at) }); err != nil {
 			return err
 		}
 	}
@@ -305,19 +306,19 @@ func compareAll(c *cli.Context, wasmtime string, bin []byte, m *meta.Module, nat
 	}{Waot: ours, Wazero: theirs, Differences: append(diffs, where.differences()...), Places: where}
 	report.Same = len(report.Differences) == 0
 	if len(diffs) > 0 {
-		if report.Interpreter, err = runWazero(wazeroLimit, bin, cfg, calls, at, true); err != nil {
+		if report.Interpreter, err = runWazero(limit, bin, cfg, calls, at, true); err != nil {
 			return err
 		}
 		report.Agrees = agreesWith(ours, theirs, report.Interpreter)
 		// A judge that cannot run the module, or takes too long, has no say.
-		if report.CLIF, err = runInterpreter(wazeroLimit, bin, cfg, calls, at); err == nil {
+		if report.CLIF, err = runInterpreter(limit, bin, cfg, calls, at); err == nil {
 			report.CLIFAgrees = agreesWith(ours, theirs, report.CLIF)
 		}
 		if report.Wasmtime, err = askWasmtime(wasmtime, bin, m, calls, ours, theirs); err != nil {
 			return err
 		}
 		for _, other := range withoutDefects(bin) {
-			if o, err := runWazero(wazeroLimit, other.bin, cfg, calls, at, interpreted); err == nil && len(compare(ours, o)) == 0 {
+			if o, err := runWazero(limit, other.bin, cfg, calls, at, interpreted); err == nil && len(compare(ours, o)) == 0 {
 				report.Known = other.known
 				break
 			}

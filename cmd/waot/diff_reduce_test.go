@@ -118,10 +118,25 @@ func TestDiffGrowth(t *testing.T) {
 		if err := os.WriteFile("grow.wat", []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		status, stdout, stderr := execute("diff", "grow.wat", "--json", "--invoke", "g", "--", c.by)
+		status, stdout, stderr := execute("diff", "grow.wat", "--json", "--timeout=10m", "--invoke", "g", "--", c.by)
 		if status != statusDone || strings.Count(stdout, `"`+c.want+`"`) != 2 {
 			t.Errorf("(memory %s) grows by %s: status %d, want %s twice\n%s%s", c.limits, c.by, status, c.want, stdout, stderr)
 		}
+	}
+}
+
+// endless is a program that does not end.
+var endless = module(section(1, "\x60\x00\x00"), section(3, "\x00"), section(5, "\x00\x01"),
+	section(7, name("memory")+"\x02\x00", name("_start")+"\x00\x00"), section(10, name("\x00\x03\x40\x0c\x00\x0b\x0b")))
+
+// TestDiffTimeout: what does not end on the other engine is an error after the time that is given.
+func TestDiffTimeout(t *testing.T) {
+	setUp(t)
+	if err := os.WriteFile("endless.wasm", []byte(endless), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if status, stdout, stderr := execute("diff", "endless.wasm", "--timeout=50ms"); status != statusBad || stdout != "" || !strings.Contains(stderr, "deadline exceeded") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
 }
 

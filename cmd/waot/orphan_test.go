@@ -17,11 +17,7 @@ import (
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
-// endless is a program that does not end.
-var endless = module(section(1, "\x60\x00\x00"), section(3, "\x00"), section(5, "\x00\x01"),
-	section(7, name("memory")+"\x02\x00", name("_start")+"\x00\x00"), section(10, name("\x00\x03\x40\x0c\x00\x0b\x0b")))
-
-// ends is one that does at once.
+// ends is a program that ends at once.
 var ends = module(section(1, "\x60\x00\x00"), section(3, "\x00"), section(5, "\x00\x01"),
 	section(7, name("memory")+"\x02\x00", name("_start")+"\x00\x00"), section(10, name("\x00\x0b")))
 
