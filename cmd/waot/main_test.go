@@ -7,10 +7,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -167,9 +169,13 @@ func execute(args ...string) (status int, stdout, stderr string) {
 	if slices.Contains(args, "-") && args[0] != completeCommand {
 		input = files["lib.wasm"]
 	}
+	defer withoutMemoryLimit()
 	status = run(args, strings.NewReader(input), &out, &errs)
 	return status, out.String(), errs.String()
 }
+
+// withoutMemoryLimit ends the limit that a command with --max-memory has set for the process: with it, what follows would collect garbage all the time.
+func withoutMemoryLimit() { debug.SetMemoryLimit(math.MaxInt64) }
 
 // cases are command lines by the name of their golden file. What varies from
 // one version of the compiler to the next is masked by mask.

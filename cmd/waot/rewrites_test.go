@@ -24,6 +24,7 @@ func executePlanted(plant planter, args ...string) (status int, stdout, stderr s
 	var out, errs bytes.Buffer
 	app := newApp(strings.NewReader(""), &out, &errs)
 	app.Metadata = map[string]any{plantKey: plant}
+	defer withoutMemoryLimit()
 	status = runApp(app, args)
 	return status, out.String(), errs.String()
 }
