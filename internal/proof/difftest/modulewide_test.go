@@ -42,7 +42,7 @@ const wideTime, wideFreeTime = mostTime, 500 * time.Millisecond
 func TestAdversarialModules(t *testing.T) {
 	notEmulated(t)
 	for k, f := range families {
-		if !f.product || k%testenv.Cases(8, 4, 1) != 0 {
+		if !f.product || k%testenv.Cases(16, 8, 1) != 0 {
 			continue
 		}
 		for _, level := range testenv.Cases([]opt.Level{opt.O1}, []opt.Level{opt.O1}, []opt.Level{opt.O1, opt.O0}) {
