@@ -221,3 +221,51 @@ func TestClosedWhileWriting(t *testing.T) {
 		}
 	}
 }
+
+// TestClosedWhileInside: an instance is closed while another goroutine is in the store for a moment, by something that is not a call. What the instance had is given
+// back all the same.
+func TestClosedWhileInside(t *testing.T) {
+	rounds := 200
+	if os.Getenv("WAOT_FULL") != "" {
+		rounds = 3000
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	c, err := r.CompileModule(bg, wasm(t, plugin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, use := range map[string]func(m api.Module, g api.MutableGlobal){
+		"Get":              func(_ api.Module, g api.MutableGlobal) { g.Get() },
+		"Set":              func(_ api.Module, g api.MutableGlobal) { g.Set(1) },
+		"Grow":             func(m api.Module, _ api.MutableGlobal) { m.Memory().Grow(1000) },
+		"ExportedFunction": func(m api.Module, _ api.MutableGlobal) { m.ExportedFunction("few") },
+		"LookupFunction": func(m api.Module, _ api.MutableGlobal) {
+			table.LookupFunction(m, 0, 0, nil, []api.ValueType{api.ValueTypeI32})
+		},
+	} {
+		for range rounds {
+			m, err := r.InstantiateModule(bg, c, wazero.NewModuleConfig().WithName(""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			mem, g := m.Memory(), m.ExportedGlobal("g").(api.MutableGlobal)
+			var stop atomic.Bool
+			var started, ended sync.WaitGroup
+			started.Add(1)
+			ended.Go(func() {
+				use(m, g)
+				for started.Done(); !stop.Load(); {
+					use(m, g)
+				}
+			})
+			started.Wait()
+			m.Close(bg)
+			stop.Store(true)
+			ended.Wait()
+			if mem.Size() != 0 {
+				t.Fatalf("%s: the memory stays", name)
+			}
+		}
+	}
+}

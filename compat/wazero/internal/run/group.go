@@ -91,36 +91,56 @@ func (g *group) findOnly() {
 // release frees what closed instances hold; if a goroutine is inside the store, that one does it when it leaves.
 func (g *group) release() {
 	g.pending.Store(true)
-	if g.store.Enter() != nil {
-		return // the one inside looks at pending after it has left; a closed store has nothing to free
-	}
-	if g.away > 0 {
-		g.store.Leave()
-		return // it is in a call, and does the same when that has ended
-	}
-	g.pending.Store(false)
-	last := true
-	for _, m := range g.instances() {
-		if m.exitError() == nil {
-			last = false
-		} else {
-			m.sys.close()
+	for g.pending.Load() {
+		if !g.tryEnter() {
+			return // the one inside looks at pending after it has left; a closed store has nothing to free
 		}
-	}
-	g.store.Leave()
-	if last {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if !slices.ContainsFunc(g.instances(), func(m *Instance) bool { return m.exitError() == nil }) {
-			if !g.closed {
-				g.closed = true
-				g.store.Close()
+		if g.away > 0 {
+			g.store.Leave()
+			return // it is in a call, and does the same when that has ended
+		}
+		g.pending.Store(false)
+		last := true
+		for _, m := range g.instances() {
+			if m.exitError() == nil {
+				last = false
+			} else {
+				m.sys.close()
 			}
 		}
+		g.store.Leave()
+		if last && g.close() == host.ErrBusy {
+			g.pending.Store(true) // a goroutine has come in meanwhile
+		}
 	}
-	if g.pending.Load() {
-		g.leave()
+}
+
+// tryEnter enters the store if nobody is inside. Who leaves it does so by a store that others may see later than it looks at pending, so this looks twice.
+func (g *group) tryEnter() bool {
+	err := g.store.Enter()
+	if err == host.ErrBusy {
+		time.Sleep(time.Microsecond)
+		err = g.store.Enter()
 	}
+	return err == nil
+}
+
+// close closes the store if all instances are closed. An allocator of the program is called, so the mutex is free meanwhile.
+func (g *group) close() error {
+	g.mu.Lock()
+	if g.closed || slices.ContainsFunc(g.instances(), func(m *Instance) bool { return m.exitError() == nil }) {
+		g.mu.Unlock()
+		return nil
+	}
+	g.closed = true
+	g.mu.Unlock()
+	err := g.store.Close()
+	if err == host.ErrBusy {
+		g.mu.Lock()
+		g.closed = false
+		g.mu.Unlock()
+	}
+	return err
 }
 
 // leave is for a goroutine that has been inside the store.
@@ -134,6 +154,7 @@ func (g *group) leave() {
 func (g *group) enter(f func() error) error {
 	for wait := time.Microsecond; ; wait = min(2*wait, time.Millisecond) {
 		if err := f(); err != host.ErrBusy {
+			g.leave()
 			return err
 		}
 		time.Sleep(wait)

@@ -94,7 +94,7 @@ func (m *Instance) adopt(inst *host.Instance) {
 	if len(m.mod.mems) > 0 && m.mem.Load() == nil {
 		var x any
 		if m.grp.enter(func() (err error) { x, err = inst.At(host.KindMemory, 0); return err }) == nil {
-			m.mem.Store(&Memory{mem: x.(*host.Memory), def: m.mod.mems[0]})
+			m.mem.Store(&Memory{grp: m.grp, mem: x.(*host.Memory), def: m.mod.mems[0]})
 		}
 	}
 	m.inst.Store(inst)

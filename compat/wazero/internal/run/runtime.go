@@ -392,6 +392,7 @@ func (mod *Module) compatible(s *source) error {
 		size := have.Min
 		if x, err := s.from.at(host.KindTable, s.index); err == nil {
 			size = max(size, uint64(x.(*host.Table).Len()))
+			s.from.grp.leave()
 		}
 		return sizes(size, have.Max, have.HasMax, want.Min, want.Max, want.HasMax)
 	case api.ExternTypeGlobal:
