@@ -22,6 +22,8 @@ type group struct {
 	// pending: what closed instances hold waits for whoever is inside the store.
 	pending atomic.Bool
 	closed  bool // the store; under mu
+	// failed are instances whose instantiation has failed after it had made them: tables may have their functions. Under mu.
+	failed []*Instance
 	// away is the number of calls whose Go functions let other goroutines in. It is for the goroutine inside the store.
 	away int
 }
@@ -74,6 +76,9 @@ func (g *group) remove(m *Instance) {
 	g.mu.Lock()
 	all := slices.DeleteFunc(slices.Clone(g.instances()), func(x *Instance) bool { return x == m })
 	g.all.Store(&all)
+	if m.inst.Load() != nil {
+		g.failed = append(g.failed, m)
+	}
 	g.mu.Unlock()
 	g.findOnly()
 	g.release()
@@ -83,9 +88,26 @@ func (g *group) remove(m *Instance) {
 func (g *group) findOnly() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if all := g.instances(); len(all) == 1 && all[0].inst.Load() != nil {
+	if all := g.instances(); len(all) == 1 && len(g.failed) == 0 && all[0].inst.Load() != nil {
 		g.only.Store(all[0])
 	}
+}
+
+// instanceOf is the instance whose code a store has as inst; nil if there is none.
+func (g *group) instanceOf(inst *host.Instance) *Instance {
+	for _, x := range g.instances() {
+		if x.inst.Load() == inst {
+			return x
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, x := range g.failed {
+		if x.inst.Load() == inst {
+			return x
+		}
+	}
+	return nil
 }
 
 // release frees what closed instances hold; if a goroutine is inside the store, that one does it when it leaves.

@@ -217,10 +217,9 @@ func (r *Runtime) link(ctx context.Context, m *Instance) error {
 		}
 		var inst *host.Instance
 		if err = g.enter(func() (err error) {
-			inst, err = g.store.InstantiateWith(inner, compiled, values, r.instanceOptions(ctx))
+			inst, err = g.store.InstantiateWith(inner, compiled, values, m.instanceOptions(ctx))
 			return err
 		}); err == nil {
-			m.adopt(inst)
 			if len(m.mod.hooks) > 0 {
 				err = m.startListened(inner, inst)
 			}
