@@ -743,6 +743,23 @@ func TestGoexit(t *testing.T) {
 	}
 }
 
+// TestGoexitCloses: the goroutine of a call closes the instance and ends. What the instance had is given back.
+func TestGoexitCloses(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	if _, err := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithFunc(func(_ context.Context, m api.Module) {
+		m.Close(bg)
+		runtime.Goexit()
+	}).Export("end").Instantiate(bg); err != nil {
+		t.Fatal(err)
+	}
+	m := instantiate(t, r, "m", `(module (import "host" "end" (func $end)) (memory (export "memory") 1) (func (export "f") (call $end)))`)
+	mem := m.Memory()
+	go m.ExportedFunction("f").Call(bg)
+	for mem.Size() != 0 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // directly returns an export of a module that waot runs, without this module.
 func directly(b *testing.B, text, export string, imports waot.Imports) *waot.Func {
 	b.Helper()

@@ -172,6 +172,15 @@ func (g *group) leave() {
 	}
 }
 
+// afterwards is leave for a call whose goroutine ends in a Go function (runtime.Goexit), when it has ended.
+func (g *group) afterwards() {
+	g.enter(func() error {
+		err := g.store.Enter()
+		g.store.Leave() // nothing after an error
+		return err
+	})
+}
+
 // enter calls f until no other goroutine is inside the store.
 func (g *group) enter(f func() error) error {
 	for wait := time.Microsecond; ; wait = min(2*wait, time.Millisecond) {
