@@ -339,6 +339,46 @@ func TestAllocatorPanics(t *testing.T) {
 	}
 }
 
+// nesting is a memory whose allocator has it grow while it grows.
+type nesting struct {
+	wandering
+	grow func()
+}
+
+func (n *nesting) Reallocate(size uint64) []byte {
+	if n.grow != nil {
+		n.grow()
+	}
+	return n.wandering.Reallocate(size)
+}
+
+// TestAllocatorGrows: an allocator may call what has the memory grow. It does not, or it would be smaller in the end than it was meanwhile.
+func TestAllocatorGrows(t *testing.T) {
+	n := &nesting{wandering: wandering{of: &wanderer{}}}
+	s := must[*host.Store](t)(host.NewStore(&host.StoreOptions{Allocator: allocatorFunc(func(uint64, uint64) host.LinearMemory { return n })}))
+	defer s.Close()
+	i := must[*host.Instance](t)(s.Instantiate(context.Background(), checkedText(t, `(module (memory (export "memory") 1 20)
+		(func (export "grow") (param i32) (result i32) (memory.grow (local.get 0))))`), nil))
+	m := must[*host.Memory](t)(i.Memory("memory"))
+	f := must[*host.Func](t)(i.Func("grow"))
+	n.grow = func() {
+		if old, ok := m.Grow(5); ok {
+			t.Errorf("the memory of %d pages grows", old)
+		}
+		if got := must[[]any](t)(f.Call(context.Background(), int32(7))); got[0] != int32(-1) {
+			t.Errorf("memory.grow gives %v", got)
+		}
+	}
+	for want := range int32(2) {
+		if got := must[[]any](t)(f.Call(context.Background(), int32(1))); got[0] != want+1 {
+			t.Errorf("grown from %v", got)
+		}
+	}
+	if old, ok := m.Grow(1); !ok || old != 3 || m.Size() != 4<<16 {
+		t.Errorf("grown from %d to %d bytes", old, m.Size())
+	}
+}
+
 type allocatorFunc func(capacity, max uint64) host.LinearMemory
 
 func (f allocatorFunc) Allocate(capacity, max uint64) host.LinearMemory { return f(capacity, max) }

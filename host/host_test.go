@@ -7,9 +7,11 @@ import (
 	"context"
 	"debug/elf"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -622,5 +624,31 @@ func TestClosed(t *testing.T) {
 	checkNoMemory(t, nil)
 	if f.Type().String() != "(i32, i32) -> (i32)" || g.Type() != host.TypeI64 || tab.Elem() != host.TypeFuncRef || mem.Limits().Max != 3 {
 		t.Error("types have been forgotten")
+	}
+}
+
+// TestMade: the program knows an instance before a Go function is called by its start function, also where the instantiation fails; there is nothing in its memory yet.
+func TestMade(t *testing.T) {
+	s := newStore(t)
+	for _, fails := range []string{"", "unreachable"} {
+		var made *host.Instance
+		var events []string
+		o := &host.InstanceOptions{Made: func(i *host.Instance) {
+			made = i
+			v, _ := must[*host.Memory](t)(i.Memory("memory")).ReadUint8(0)
+			events = append(events, fmt.Sprint("made ", v))
+		}}
+		f := func(c *host.Caller) {
+			v, _ := c.Memory().ReadUint8(0)
+			events = append(events, fmt.Sprint("start ", v, c.Instance() == made))
+		}
+		i, err := s.InstantiateWith(bg, text(t, `(module (import "env" "f" (func $f)) (memory (export "memory") 1) (data (i32.const 0) "\07")
+			(func $s (call $f) `+fails+`) (start $s))`), host.Imports{"env": {"f": f}}, o)
+		if (err == nil) != (fails == "") || err == nil && i != made {
+			t.Errorf("%v, %v, made %v", i, err, made)
+		}
+		if want := []string{"made 0", "start 7 true"}; !slices.Equal(events, want) {
+			t.Errorf("%q, want %q", events, want)
+		}
 	}
 }

@@ -32,6 +32,24 @@ func (s *Store) Instantiate(ctx context.Context, m *Module, imports Imports) (*I
 type InstanceOptions struct {
 	// Allocator supplies the bytes of the instance's own memories. The default is StoreOptions.Allocator.
 	Allocator MemoryAllocator
+	// Made, if not nil, is called inside the store when the instance has been made and none of its code has run: Go functions that the start function calls can tell by it
+	// who calls. It must not call functions of the instance, whose segments are not in its memories and tables yet, and which may fail still.
+	Made func(*Instance)
+}
+
+// inproc is the options as package inproc has them.
+func (o *InstanceOptions) inproc() *inproc.InstanceOptions {
+	if o == nil {
+		return nil
+	}
+	in := &inproc.InstanceOptions{}
+	if o.Allocator != nil {
+		in.Allocator = allocator{o.Allocator}
+	}
+	if made := o.Made; made != nil {
+		in.Made = func(i *inproc.Instance) { made((*Instance)(i)) }
+	}
+	return in
 }
 
 // InstantiateWith is Instantiate with options. It has one more error, ErrGuardPages.
@@ -50,12 +68,7 @@ func (s *Store) InstantiateWith(ctx context.Context, m *Module, imports Imports,
 			return err
 		}
 		resolver := func(module, name string) inproc.Extern { return found[meta.ImportName{Module: module, Name: name}] }
-		var i *inproc.Instance
-		if o != nil && o.Allocator != nil {
-			i, err = p.InstantiateIn(ctx, m.loaded().Inproc(), resolver, allocator{o.Allocator})
-		} else {
-			i, err = p.InstantiateContext(ctx, m.loaded().Inproc(), resolver)
-		}
+		i, err := p.InstantiateIn(ctx, m.loaded().Inproc(), resolver, o.inproc())
 		inst = (*Instance)(i)
 		return hostError(err)
 	})

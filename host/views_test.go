@@ -9,9 +9,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/waot-project/waot"
 	"github.com/waot-project/waot/host"
 )
 
@@ -143,4 +145,34 @@ func TestKeepViewsAnywhere(t *testing.T) {
 			t.Fatal("growth fails")
 		}
 	}
+}
+
+// TestClosedStreamNumbers: neither code nor a memory is a file that has the number of a standard stream which the program has closed: Go's runtime, for example, writes to
+// those without asking.
+func TestClosedStreamNumbers(t *testing.T) {
+	object := must[[]byte](t)(waot.CompileObject(must[[]byte](t)(waot.ParseText([]byte(writes))), nil))
+	text(t, writes) // all that a process opens once
+	aside := must[int](t)(syscall.Dup(0))
+	defer func() {
+		syscall.Dup3(aside, 0, 0)
+		syscall.Close(aside)
+	}()
+	check := func(what string) {
+		t.Helper()
+		if to, err := os.Readlink("/proc/self/fd/0"); err == nil {
+			t.Errorf("%s: standard input is closed, and 0 is %s", what, to)
+		}
+		syscall.Close(0)
+	}
+	syscall.Close(0)
+	m := must[*host.Module](t)(host.Load(object, nil))
+	defer m.Close()
+	check("a module")
+	s := must[*host.Store](t)(host.NewStore(&host.StoreOptions{KeepViews: true}))
+	defer s.Close()
+	inst := must[*host.Instance](t)(s.Instantiate(bg, m, nil))
+	check("an instance")
+	must[[]any](t)(function(t, inst, "grow").Call(bg, int32(1)))
+	must[*host.Memory](t)(s.NewMemory(host.Limits{Min: 1}))
+	check("memories")
 }

@@ -141,9 +141,9 @@ func (w *poller) subscribe(b []byte) Errno {
 
 func (w *poller) subscribeFd(userdata uint64, typ uint8, fd uint32) {
 	d, e := w.c.lookupFor(fd, rightPollFdReadwrite)
-	right, events := rightFdRead, int16(pollIn)
+	right := rightFdRead
 	if typ == eventFdWrite {
-		right, events = rightFdWrite, pollOut
+		right = rightFdWrite
 	}
 	if e == 0 && !d.can(right) && !d.can(rightSockAccept) {
 		e = ErrnoBadf
@@ -152,12 +152,32 @@ func (w *poller) subscribeFd(userdata uint64, typ uint8, fd uint32) {
 		w.events = append(w.events, event{userdata: userdata, errno: e, typ: typ})
 		return
 	}
-	if d.slot >= len(w.fds) || w.fds[d.slot].fd != int32(d.fd) {
-		d.slot = len(w.fds)
-		w.fds = append(w.fds, pollFd{fd: int32(d.fd)})
-	}
-	w.fds[d.slot].events |= events
 	w.fdSubs = append(w.fdSubs, fdSub{userdata, d, typ})
+}
+
+// gather makes the list for the kernel, when all clocks have been read: those of the program may call the guest, which may poll the same descriptors meanwhile,
+// or close them.
+func (w *poller) gather() {
+	open := w.fdSubs[:0]
+	for _, s := range w.fdSubs {
+		d := s.d
+		if d.fd < 0 {
+			w.events = append(w.events, event{userdata: s.userdata, errno: ErrnoBadf, typ: s.typ})
+			continue
+		}
+		if d.slot >= len(w.fds) || w.fds[d.slot].fd != int32(d.fd) {
+			d.slot = len(w.fds)
+			w.fds = append(w.fds, pollFd{fd: int32(d.fd)})
+		}
+		if s.typ == eventFdWrite {
+			w.fds[d.slot].events |= pollOut
+		} else {
+			w.fds[d.slot].events |= pollIn
+		}
+		open = append(open, s)
+	}
+	clear(w.fdSubs[len(open):])
+	w.fdSubs = open
 }
 
 // clockWait returns the nanoseconds until a clock subscription is due.
@@ -175,6 +195,7 @@ func (c *Context) clockWait(clock uint32, timeout uint64, flags uint16) (int64, 
 // wait blocks until something is due and completes events, which is then not
 // empty.
 func (w *poller) wait() Errno {
+	w.gather()
 	limit := int64(-1)
 	if len(w.clocks) != 0 {
 		limit = w.least

@@ -3,10 +3,12 @@
 package wasi
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"math"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -208,5 +210,55 @@ func TestPollNested(t *testing.T) {
 	}
 	if d := cmp.Diff([]time.Duration{50, 25, 12, 6}, slept); d != "" {
 		t.Errorf("slept (-want +got):\n%s", d)
+	}
+}
+
+// TestPollInClock: a clock of the program may call the guest in the middle of a poll, where that polls or closes the same descriptors, and other files of the process get
+// their numbers.
+func TestPollInClock(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if _, err := w.WriteString("x"); err != nil {
+		t.Fatal(err)
+	}
+	var inside func(g *guest)
+	var g *guest
+	g = newGuest(t, Options{Stdin: r, Stdout: w, Monotonic: func() int64 {
+		if f := inside; f != nil {
+			inside = nil
+			saved := bytes.Clone(g.mem)
+			f(g)
+			copy(g.mem, saved)
+		}
+		return 100
+	}})
+	subs := [][4]uint64{{1, 0}, {0, 1, 200, 1}}
+	for _, tt := range []struct {
+		name   string
+		inside func(g *guest)
+		want   map[uint64]event
+	}{
+		{"poll", func(g *guest) { g.poll([4]uint64{2, 1}, [4]uint64{1, 0}) },
+			map[uint64]event{0: {userdata: 0, typ: 1, nbytes: 1}}},
+		{"renumber", func(g *guest) { g.must("fd_renumber", 1, 2) },
+			map[uint64]event{0: {userdata: 0, typ: 1, nbytes: 1}}},
+		{"close", func(g *guest) {
+			n := g.c.fds[0].fd
+			g.must("fd_close", 0)
+			if e := syscall.Dup3(int(r.Fd()), n, syscall.O_CLOEXEC); e != nil {
+				t.Fatal(e)
+			}
+			t.Cleanup(func() { syscall.Close(n) })
+		}, map[uint64]event{0: {userdata: 0, typ: 1, errno: ErrnoBadf}}},
+	} {
+		inside = tt.inside
+		got := g.poll(subs...)
+		if d := cmp.Diff(tt.want, got, cmp.AllowUnexported(event{})); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, d)
+		}
 	}
 }

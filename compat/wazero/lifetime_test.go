@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -219,5 +221,111 @@ func TestClosedWhileWriting(t *testing.T) {
 			}
 			cancel()
 		}
+	}
+}
+
+// TestClosedWhileInside: an instance is closed while another goroutine is in the store for a moment, by something that is not a call. What the instance had is given
+// back all the same.
+func TestClosedWhileInside(t *testing.T) {
+	rounds := 200
+	if os.Getenv("WAOT_FULL") != "" {
+		rounds = 3000
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	c, err := r.CompileModule(bg, wasm(t, plugin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, use := range map[string]func(m api.Module, g api.MutableGlobal){
+		"Get":              func(_ api.Module, g api.MutableGlobal) { g.Get() },
+		"Set":              func(_ api.Module, g api.MutableGlobal) { g.Set(1) },
+		"Grow":             func(m api.Module, _ api.MutableGlobal) { m.Memory().Grow(1000) },
+		"ExportedFunction": func(m api.Module, _ api.MutableGlobal) { m.ExportedFunction("few") },
+		"LookupFunction": func(m api.Module, _ api.MutableGlobal) {
+			table.LookupFunction(m, 0, 0, nil, []api.ValueType{api.ValueTypeI32})
+		},
+	} {
+		for range rounds {
+			m, err := r.InstantiateModule(bg, c, wazero.NewModuleConfig().WithName(""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			mem, g := m.Memory(), m.ExportedGlobal("g").(api.MutableGlobal)
+			var stop atomic.Bool
+			var started, ended sync.WaitGroup
+			started.Add(1)
+			ended.Go(func() {
+				use(m, g)
+				for started.Done(); !stop.Load(); {
+					use(m, g)
+				}
+			})
+			started.Wait()
+			m.Close(bg)
+			stop.Store(true)
+			ended.Wait()
+			if mem.Size() != 0 {
+				t.Fatalf("%s: the memory stays", name)
+			}
+		}
+	}
+}
+
+// TestInstanceWhileAnotherIsMade: a Go function that the start function of one instance calls makes another one, in the same store, whose start function calls Go, too.
+// Each is told apart, and has its own memory.
+func TestInstanceWhileAnotherIsMade(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	var callers []string
+	var a, b api.Module
+	const text = `(module (import "lib" "via" (func $via)) (import "env" "who" (func $who)) (memory (export "memory") 1) (data (i32.const 0) "%s")
+		(func $s (call %s)) (start $s) (func (export "who") (call $who)))`
+	if _, err := r.NewHostModuleBuilder("env").NewFunctionBuilder().WithFunc(func() {
+		if b == nil {
+			b = instantiate(t, r, "b", fmt.Sprintf(text, "b", "$who"))
+		}
+	}).Export("nest").NewFunctionBuilder().WithFunc(func(_ context.Context, m api.Module) {
+		c, _ := m.Memory().ReadByte(0)
+		callers = append(callers, m.Name()+string(rune(c)))
+	}).Export("who").Instantiate(bg); err != nil {
+		t.Fatal(err)
+	}
+	instantiate(t, r, "lib", `(module (import "env" "nest" (func $nest)) (func (export "via") (call $nest)))`)
+	a = instantiate(t, r, "a", fmt.Sprintf(text, "a", "$via"))
+	call(t, a, "who")
+	call(t, b, "who")
+	if want := []string{"bb", "aa", "bb"}; !slices.Equal(callers, want) {
+		t.Errorf("callers and what they have: %q, want %q", callers, want)
+	}
+	for _, m := range []api.Module{a, b} {
+		if c, _ := m.Memory().ReadByte(0); string(rune(c)) != m.Name() {
+			t.Errorf("%s has the memory of %c", m.Name(), c)
+		}
+	}
+}
+
+// TestInstanceThatFailed: the start function of an instance traps when a table of another one has its function. That function runs as the instance's own, also where
+// it calls Go by a function that the other one has imported.
+func TestInstanceThatFailed(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	var callers []string
+	if _, err := r.NewHostModuleBuilder("env").NewFunctionBuilder().WithFunc(func(_ context.Context, m api.Module) {
+		c, _ := m.Memory().ReadByte(0)
+		callers = append(callers, m.Name()+string(rune(c)))
+	}).Export("who").Instantiate(bg); err != nil {
+		t.Fatal(err)
+	}
+	lib := instantiate(t, r, "lib", `(module (import "env" "who" (func $who)) (memory 1) (data (i32.const 0) "l") (table (export "table") 4 funcref) (elem (i32.const 0) $who)
+		(func (export "run") (param i32) (call_indirect (local.get 0))))`)
+	call(t, lib, "run", 0)
+	if _, err := r.InstantiateWithConfig(bg, wasm(t, `(module (import "lib" "table" (table 4 funcref)) (import "env" "who" (func $who)) (memory 1) (data (i32.const 0) "b") (elem (i32.const 1) $f $g)
+		(func $f (call_indirect (i32.const 0))) (func $g (call $who)) (func $s unreachable) (start $s))`), wazero.NewModuleConfig().WithName("bad")); err == nil {
+		t.Fatal("no error")
+	}
+	for i := range uint64(3) {
+		call(t, lib, "run", i)
+	}
+	if want := []string{"libl", "libl", "badb", "badb"}; !slices.Equal(callers, want) {
+		t.Errorf("callers and what they have: %q, want %q", callers, want)
 	}
 }

@@ -269,6 +269,55 @@ func TestSnapshotListeners(t *testing.T) {
 	}
 }
 
+// TestSnapshotListenersReturned: a snapshot brings back calls that have returned since, and listeners are told of their ends once more.
+func TestSnapshotListenersReturned(t *testing.T) {
+	var events []string
+	ctx := experimental.WithSnapshotter(experimental.WithFunctionListenerFactory(bg, experimental.FunctionListenerFactoryFunc(func(d api.FunctionDefinition) experimental.FunctionListener {
+		if d.GoFunction() != nil {
+			return nil
+		}
+		return recorder{&events}
+	})))
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	var place experimental.Snapshot
+	times, caught := uint64(0), false
+	b := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithFunc(func(ctx context.Context) uint32 {
+		place = experimental.GetSnapshotter(ctx).Snapshot()
+		return 0
+	}).Export("set").NewFunctionBuilder().WithFunc(func() {
+		if times++; caught {
+			defer func() { _ = recover() }()
+			place.Restore(nil)
+		} else if times < 3 {
+			place.Restore([]uint64{times})
+		}
+	}).Export("jump")
+	if _, err := b.Instantiate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	c, err := r.CompileModule(ctx, wasm(t, `(module $m (import "host" "set" (func $set (result i32))) (import "host" "jump" (func $jump))
+		(func $f (export "f") (result i32) (call $inner) (call $jump))
+		(func $inner (result i32) (call $set)))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := r.InstantiateModule(ctx, c, wazero.NewModuleConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := m.ExportedFunction("f").Call(ctx); err != nil || got[0] != 2 {
+		t.Errorf("f: %d, %v", got, err)
+	}
+	want := []string{"before m.f[] in m [m.f]", "before m.inner[] in m [m.inner m.f]", "after m.inner[0]", "after m.inner[1]", "after m.inner[2]", "after m.f[2]"}
+	if !slices.Equal(events, want) {
+		t.Errorf("events:\n%s", strings.Join(events, "\n"))
+	}
+	caught = true // a Go function that goes on instead
+	if got, err := m.ExportedFunction("f").Call(ctx); err != nil || got[0] != 0 {
+		t.Errorf("f: %d, %v", got, err)
+	}
+}
+
 // TestCoroutine: a Go function may wait for a goroutine that calls the instance, also for a coroutine that goes on in a later call.
 func TestCoroutine(t *testing.T) {
 	r := newRuntime(t, wazero.NewRuntimeConfig())
@@ -691,6 +740,23 @@ func TestGoexit(t *testing.T) {
 	m.Close(bg)
 	if n := m.Memory().Size(); n != 0 {
 		t.Errorf("the closed instance has %d bytes of memory", n)
+	}
+}
+
+// TestGoexitCloses: the goroutine of a call closes the instance and ends. What the instance had is given back.
+func TestGoexitCloses(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig())
+	if _, err := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithFunc(func(_ context.Context, m api.Module) {
+		m.Close(bg)
+		runtime.Goexit()
+	}).Export("end").Instantiate(bg); err != nil {
+		t.Fatal(err)
+	}
+	m := instantiate(t, r, "m", `(module (import "host" "end" (func $end)) (memory (export "memory") 1) (func (export "f") (call $end)))`)
+	mem := m.Memory()
+	go m.ExportedFunction("f").Call(bg)
+	for mem.Size() != 0 {
+		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -49,12 +49,23 @@ func (s *Store) Instantiate(m *Module, imports Resolver) (*Instance, error) {
 // InstantiateContext is Instantiate with a context that ends the init function as
 // CallContext has it.
 func (s *Store) InstantiateContext(ctx context.Context, m *Module, imports Resolver) (*Instance, error) {
-	return s.InstantiateIn(ctx, m, imports, s.config.Allocator)
+	return s.InstantiateIn(ctx, m, imports, nil)
 }
 
-// InstantiateIn is InstantiateContext with an allocator, if it is not nil, for the memories of the instance in the place of the store's. It fails with
-// ErrGuardPages if the module has a memory of its own, and its code no explicit bounds checks.
-func (s *Store) InstantiateIn(ctx context.Context, m *Module, imports Resolver, a MemoryAllocator) (*Instance, error) {
+// InstanceOptions are for one instance. Allocator, if it is not nil, is for its memories in the place of the store's; Made, if it is not nil, is called before any code of
+// the instance runs.
+type InstanceOptions struct {
+	Allocator MemoryAllocator
+	Made      func(*Instance)
+}
+
+// InstantiateIn is InstantiateContext with options, which may be nil. It fails with ErrGuardPages if there is an allocator, the module has a memory of its own, and its code no
+// explicit bounds checks.
+func (s *Store) InstantiateIn(ctx context.Context, m *Module, imports Resolver, o *InstanceOptions) (*Instance, error) {
+	a := s.config.Allocator
+	if o != nil && o.Allocator != nil {
+		a = o.Allocator
+	}
 	done, err := s.hold()
 	if err != nil {
 		return nil, err
@@ -83,6 +94,9 @@ func (s *Store) InstantiateIn(ctx context.Context, m *Module, imports Resolver, 
 	init, err := i.function(uint32(len(m.meta.Funcs) - 1))
 	if err != nil {
 		return nil, err
+	}
+	if o != nil && o.Made != nil {
+		o.Made(i)
 	}
 	if err := init.CallContext(ctx, nil, nil); err != nil {
 		return nil, err

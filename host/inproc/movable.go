@@ -93,7 +93,7 @@ func (m *Memory) move(size uintptr) bool {
 		return false
 	}
 	if m.foreign != nil {
-		b := m.foreign.Reallocate(uint64(size))
+		b := m.reallocate(size)
 		if uintptr(len(b)) < size {
 			return false
 		}
@@ -115,6 +115,13 @@ func (m *Memory) move(size uintptr) bool {
 	}
 	m.hold(b)
 	return true
+}
+
+// reallocate asks the allocator. That may call code which wants the memory to grow, and would be overtaken then: a memory never shrinks.
+func (m *Memory) reallocate(size uintptr) []byte {
+	m.KeepStill()
+	defer m.LetMove()
+	return m.foreign.Reallocate(uint64(size))
 }
 
 // freeMovable is free for a movable memory.

@@ -117,12 +117,24 @@ func memfd(size uintptr) (int, error) {
 	if e != 0 {
 		return -1, &SystemError{Op: "memfd_create", Err: e}
 	}
+	if fd < firstFile {
+		// The program has closed a standard stream. Who writes to that without asking, as Go's runtime does, must not write into code or a memory.
+		n, err := dupFile(fd)
+		syscall.Close(int(fd))
+		if err != nil {
+			return -1, err
+		}
+		fd = uintptr(n)
+	}
 	if err := truncate(int(fd), size); err != nil {
 		syscall.Close(int(fd))
 		return -1, err
 	}
 	return int(fd), nil
 }
+
+// firstFile is the first number behind those of the standard streams.
+const firstFile = 3
 
 // fileLimit is how many bytes a file may have that the process makes, those without a name, too.
 func fileLimit() uintptr {
@@ -183,9 +195,9 @@ func mapFile(fd int, offset, size uintptr) ([]byte, error) {
 	return bytesAt(at, size), nil
 }
 
-// dupFile returns another descriptor of a file.
+// dupFile returns another descriptor of a file, which is none of the numbers of the standard streams.
 func dupFile(fd uintptr) (int, error) {
-	d, _, e := syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_DUPFD_CLOEXEC, 0)
+	d, _, e := syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_DUPFD_CLOEXEC, firstFile)
 	if e != 0 {
 		return -1, &SystemError{Op: "fcntl", Err: e}
 	}

@@ -34,11 +34,12 @@ func allocatorOf(ctx context.Context) experimental.MemoryAllocator {
 }
 
 // instanceOptions are those for an instance that a context asks for.
-func (r *Runtime) instanceOptions(ctx context.Context) *host.InstanceOptions {
+func (m *Instance) instanceOptions(ctx context.Context) *host.InstanceOptions {
+	o := &host.InstanceOptions{Made: m.adopt}
 	if a := allocatorOf(ctx); a != nil {
-		return &host.InstanceOptions{Allocator: &allocation{a, r.config.CapacityFromMax}}
+		o.Allocator = &allocation{a, m.rt.config.CapacityFromMax}
 	}
-	return nil
+	return o
 }
 
 // explicitFor reports whether a module needs explicit bounds checks: because it has memories of its own, and the context an allocator, or because

@@ -77,6 +77,9 @@ type toldError struct{ err error }
 func (h *HostFunc) recovered(m *Instance, c *host.Caller, r any) error {
 	switch e := r.(type) {
 	case nil:
+		if c != nil {
+			go m.grp.afterwards()
+		}
 		return nil
 	case *sys.ExitError:
 		return e

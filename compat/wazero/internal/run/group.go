@@ -22,6 +22,8 @@ type group struct {
 	// pending: what closed instances hold waits for whoever is inside the store.
 	pending atomic.Bool
 	closed  bool // the store; under mu
+	// failed are instances whose instantiation has failed after it had made them: tables may have their functions. Under mu.
+	failed []*Instance
 	// away is the number of calls whose Go functions let other goroutines in. It is for the goroutine inside the store.
 	away int
 }
@@ -74,6 +76,9 @@ func (g *group) remove(m *Instance) {
 	g.mu.Lock()
 	all := slices.DeleteFunc(slices.Clone(g.instances()), func(x *Instance) bool { return x == m })
 	g.all.Store(&all)
+	if m.inst.Load() != nil {
+		g.failed = append(g.failed, m)
+	}
 	g.mu.Unlock()
 	g.findOnly()
 	g.release()
@@ -83,44 +88,81 @@ func (g *group) remove(m *Instance) {
 func (g *group) findOnly() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if all := g.instances(); len(all) == 1 && all[0].inst.Load() != nil {
+	if all := g.instances(); len(all) == 1 && len(g.failed) == 0 && all[0].inst.Load() != nil {
 		g.only.Store(all[0])
 	}
+}
+
+// instanceOf is the instance whose code a store has as inst; nil if there is none.
+func (g *group) instanceOf(inst *host.Instance) *Instance {
+	for _, x := range g.instances() {
+		if x.inst.Load() == inst {
+			return x
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, x := range g.failed {
+		if x.inst.Load() == inst {
+			return x
+		}
+	}
+	return nil
 }
 
 // release frees what closed instances hold; if a goroutine is inside the store, that one does it when it leaves.
 func (g *group) release() {
 	g.pending.Store(true)
-	if g.store.Enter() != nil {
-		return // the one inside looks at pending after it has left; a closed store has nothing to free
-	}
-	if g.away > 0 {
-		g.store.Leave()
-		return // it is in a call, and does the same when that has ended
-	}
-	g.pending.Store(false)
-	last := true
-	for _, m := range g.instances() {
-		if m.exitError() == nil {
-			last = false
-		} else {
-			m.sys.close()
+	for g.pending.Load() {
+		if !g.tryEnter() {
+			return // the one inside looks at pending after it has left; a closed store has nothing to free
 		}
-	}
-	g.store.Leave()
-	if last {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if !slices.ContainsFunc(g.instances(), func(m *Instance) bool { return m.exitError() == nil }) {
-			if !g.closed {
-				g.closed = true
-				g.store.Close()
+		if g.away > 0 {
+			g.store.Leave()
+			return // it is in a call, and does the same when that has ended
+		}
+		g.pending.Store(false)
+		last := true
+		for _, m := range g.instances() {
+			if m.exitError() == nil {
+				last = false
+			} else {
+				m.sys.close()
 			}
 		}
+		g.store.Leave()
+		if last && g.close() == host.ErrBusy {
+			g.pending.Store(true) // a goroutine has come in meanwhile
+		}
 	}
-	if g.pending.Load() {
-		g.leave()
+}
+
+// tryEnter enters the store if nobody is inside. Who leaves it does so by a store that others may see later than it looks at pending, so this looks twice.
+func (g *group) tryEnter() bool {
+	err := g.store.Enter()
+	if err == host.ErrBusy {
+		time.Sleep(time.Microsecond)
+		err = g.store.Enter()
 	}
+	return err == nil
+}
+
+// close closes the store if all instances are closed. An allocator of the program is called, so the mutex is free meanwhile.
+func (g *group) close() error {
+	g.mu.Lock()
+	if g.closed || slices.ContainsFunc(g.instances(), func(m *Instance) bool { return m.exitError() == nil }) {
+		g.mu.Unlock()
+		return nil
+	}
+	g.closed = true
+	g.mu.Unlock()
+	err := g.store.Close()
+	if err == host.ErrBusy {
+		g.mu.Lock()
+		g.closed = false
+		g.mu.Unlock()
+	}
+	return err
 }
 
 // leave is for a goroutine that has been inside the store.
@@ -130,10 +172,20 @@ func (g *group) leave() {
 	}
 }
 
+// afterwards is leave for a call whose goroutine ends in a Go function (runtime.Goexit), when it has ended.
+func (g *group) afterwards() {
+	g.enter(func() error {
+		err := g.store.Enter()
+		g.store.Leave() // nothing after an error
+		return err
+	})
+}
+
 // enter calls f until no other goroutine is inside the store.
 func (g *group) enter(f func() error) error {
 	for wait := time.Microsecond; ; wait = min(2*wait, time.Millisecond) {
 		if err := f(); err != host.ErrBusy {
+			g.leave()
 			return err
 		}
 		time.Sleep(wait)

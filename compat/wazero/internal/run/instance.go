@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ type Instance struct {
 	grp *group // nil for Go functions
 	// explicit: the code has explicit bounds checks, and memories may be an allocator's.
 	explicit bool
-	// inst is set by the instantiation, or by the first Go function that it calls.
+	// inst is set by the instantiation.
 	inst atomic.Pointer[host.Instance]
 	mem  atomic.Pointer[Memory]
 
@@ -89,12 +90,12 @@ func (m *Instance) CloseWithExitCode(ctx context.Context, exitCode uint32) error
 	return nil
 }
 
-// adopt makes the instance that of the store.
+// adopt makes the instance that of the store, which calls it before code of the instance runs.
 func (m *Instance) adopt(inst *host.Instance) {
-	if len(m.mod.mems) > 0 && m.mem.Load() == nil {
+	if len(m.mod.mems) > 0 {
 		var x any
 		if m.grp.enter(func() (err error) { x, err = inst.At(host.KindMemory, 0); return err }) == nil {
-			m.mem.Store(&Memory{mem: x.(*host.Memory), def: m.mod.mems[0]})
+			m.mem.Store(&Memory{grp: m.grp, mem: x.(*host.Memory), def: m.mod.mems[0]})
 		}
 	}
 	m.inst.Store(inst)
@@ -110,19 +111,7 @@ func (m *Instance) callerOf(c *host.Caller) *Instance {
 	if inst == nil {
 		return m
 	}
-	for _, x := range m.grp.instances() {
-		if x.inst.Load() == inst {
-			return x
-		}
-	}
-	// Only the instance that is being made is unknown: its start function has called.
-	for _, x := range m.grp.instances() {
-		if x.inst.Load() == nil {
-			x.adopt(inst)
-			return x
-		}
-	}
-	return m
+	return cmp.Or(m.grp.instanceOf(inst), m)
 }
 
 // Memory implements api.Module.

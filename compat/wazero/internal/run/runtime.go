@@ -217,10 +217,9 @@ func (r *Runtime) link(ctx context.Context, m *Instance) error {
 		}
 		var inst *host.Instance
 		if err = g.enter(func() (err error) {
-			inst, err = g.store.InstantiateWith(inner, compiled, values, r.instanceOptions(ctx))
+			inst, err = g.store.InstantiateWith(inner, compiled, values, m.instanceOptions(ctx))
 			return err
 		}); err == nil {
-			m.adopt(inst)
 			if len(m.mod.hooks) > 0 {
 				err = m.startListened(inner, inst)
 			}
@@ -392,6 +391,7 @@ func (mod *Module) compatible(s *source) error {
 		size := have.Min
 		if x, err := s.from.at(host.KindTable, s.index); err == nil {
 			size = max(size, uint64(x.(*host.Table).Len()))
+			s.from.grp.leave()
 		}
 		return sizes(size, have.Max, have.HasMax, want.Min, want.Max, want.HasMax)
 	case api.ExternTypeGlobal:

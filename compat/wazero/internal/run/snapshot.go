@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/tetratelabs/wazero/experimental"
 
@@ -19,7 +20,7 @@ func (s snapshotter) Snapshot() experimental.Snapshot {
 	g := s.grp
 	x := &snapshot{told: s.told}
 	if x.told != nil {
-		x.actives = len(x.told.actives)
+		x.actives = slices.Clone(x.told.actives)
 	}
 	if err := g.enter(func() (err error) {
 		x.place, err = g.store.Snapshot()
@@ -30,17 +31,17 @@ func (s snapshotter) Snapshot() experimental.Snapshot {
 	return x
 }
 
-// snapshot is a place to go back to, and how many listeners had been told of calls.
+// snapshot is a place to go back to, and the calls that listeners had been told of: those that have returned meanwhile come back.
 type snapshot struct {
 	place   *host.Snapshot
 	told    *told
-	actives int
+	actives []active
 }
 
 // Restore implements experimental.Snapshot: it panics.
 func (x *snapshot) Restore(results []uint64) {
 	if t := x.told; t != nil {
-		t.actives = t.actives[:min(x.actives, len(t.actives))]
+		t.actives = slices.Clone(x.actives)
 	}
 	panic(&restoring{x.place.Restore(results...)})
 }

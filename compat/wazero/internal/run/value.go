@@ -51,6 +51,7 @@ func (g *MutableGlobal) Set(w uint64) {
 // Memory is a linear memory.
 type Memory struct {
 	internalapi.WazeroOnlyType
+	grp *group
 	mem *host.Memory
 	def *MemDef
 }
@@ -77,6 +78,7 @@ func (m *Memory) Grow(delta uint32) (previous uint32, ok bool) {
 	if pages := uint32(m.mem.Size() >> 16); delta == 0 {
 		return pages, true
 	}
+	defer m.grp.leave() // growing is inside the store
 	return m.mem.Grow(delta)
 }
 
