@@ -5,6 +5,7 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -81,7 +82,7 @@ func (c *checkedMemories) begin(f *clif.Func, o *BlockOrder) {
 			bd := &f.Blocks[orig]
 			for i := bd.Start; i < bd.End; i++ {
 				f.Stop.PollAt(int(i))
-				if d := &f.Insts[i]; d.Op.Has(clif.Writes) && f.Mod.WrittenBy(d)&clif.StateMemorySize != 0 {
+				if d := &f.Insts[i]; d.Op.Has(effect.Writes) && f.Mod.WrittenBy(d)&clif.StateMemorySize != 0 {
 					c.behind = append(c.behind, i)
 				}
 			}

@@ -3,6 +3,7 @@ package backend
 import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/analysis"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -188,7 +189,7 @@ func (h *hoister) mark() {
 func hasCall(f *clif.Func, b clif.Block) bool {
 	bd := &f.Blocks[b]
 	for i := bd.Start; i < bd.End; i++ {
-		if f.Insts[i].Op.Has(clif.Calls) {
+		if f.Insts[i].Op.Has(effect.Calls) {
 			return true
 		}
 	}

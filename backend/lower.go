@@ -5,6 +5,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -140,7 +141,7 @@ func (l *Lower) analyse() {
 			}
 			if d.Op == clif.OpLoad {
 				loads++
-			} else if info.Effects&(clif.Writes|clif.Calls|clif.CanTrap) != 0 {
+			} else if info.Effects.Has(effect.Writes | effect.Calls | effect.Traps) {
 				col++
 			}
 		}
@@ -192,7 +193,7 @@ func (l *Lower) lowerBlock(b int) {
 		l.cur = i
 		l.passVersion(b, i)
 		l.group(f.Srcs[i])
-		if d.Op.Has(clif.Calls) {
+		if d.Op.Has(effect.Calls) {
 			l.loadTables()
 		}
 		if !l.Select(TermInst, i, d) {

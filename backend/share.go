@@ -2,6 +2,7 @@ package backend
 
 import (
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/regalloc"
 )
 
@@ -100,7 +101,7 @@ func (l *Lower) AskedBefore(i clif.Inst, key SumKey, keyOf func(*Lower, *clif.In
 		i--
 		d := &l.F.Insts[i]
 		switch {
-		case d.Op.Info().Effects&clif.Calls != 0:
+		case d.Op.Has(effect.Calls):
 			return false
 		case d.Op != clif.OpLoad && d.Op != clif.OpStore || l.sunk[i] || d.Aux != uint32(key.Mem):
 			continue

@@ -1,5 +1,7 @@
 package clif
 
+import "github.com/waot-project/waot/internal/effect"
+
 // Opcode is the operation of an instruction.
 type Opcode uint8
 
@@ -53,24 +55,11 @@ var entityNames = [...]string{"", "global", "mem", "table", "data", "elem", "fn"
 
 func (e Entity) String() string { return entityNames[e] }
 
-// Effects is a set of what an instruction does besides computing its results.
-type Effects uint8
-
-// The effects. An instruction without any is pure: it may be removed, merged
-// with an equal one, and repeated.
-const (
-	CanTrap    Effects = 1 << iota
-	Reads              // reads memory, a table, a global or a size
-	Writes             // writes one of them
-	Calls              // runs other code: may do anything to what is reachable from outside
-	Terminates         // ends its block
-)
-
 // OpInfo describes an opcode.
 type OpInfo struct {
 	Name    string
 	Format  Format
-	Effects Effects
+	Effects effect.Set // none is Unknown
 	// Sig is the types of A, B, C and, after the colon, of the result. C is
 	// InstData.Type, i I32, l I64, f any float type, n any integer type, V V128, e the lane type of
 	// the shape C, b the type of the other bank with the width of C, s the other float type, p an
@@ -304,31 +293,34 @@ const (
 	NumOpcodes
 )
 
+// Operations on numbers and vectors are pure, but for those that traps marks.
+
 func bin(name, types string) OpInfo {
-	return OpInfo{Name: name, Format: FormatBinary, Sig: "CC:C", Types: typeSets[types]}
+	return OpInfo{Name: name, Format: FormatBinary, Effects: effect.Pure, Sig: "CC:C", Types: typeSets[types]}
 }
 
 func comm(name, types string) OpInfo { return swaps(bin(name, types)) }
 
 func un(name, sig, types string) OpInfo {
-	return OpInfo{Name: name, Format: FormatUnary, Sig: sig, Types: typeSets[types]}
+	return OpInfo{Name: name, Format: FormatUnary, Effects: effect.Pure, Sig: sig, Types: typeSets[types]}
 }
 
-func with(o OpInfo, e Effects) OpInfo {
-	o.Effects = e
+// traps makes a pure operation one that may trap.
+func traps(o OpInfo) OpInfo {
+	o.Effects = effect.Traps
 	return o
 }
 
-func ent(name string, e Entity, sig string, types TypeSet, eff Effects) OpInfo {
+func ent(name string, e Entity, sig string, types TypeSet, eff effect.Set) OpInfo {
 	return OpInfo{Name: name, Format: FormatEntity, Entity: e, Sig: sig, Types: types, Effects: eff}
 }
 
-func ent2(name string, e, e2 Entity, sig string, eff Effects) OpInfo {
+func ent2(name string, e, e2 Entity, sig string, eff effect.Set) OpInfo {
 	return OpInfo{Name: name, Format: FormatEntity2, Entity: e, Entity2: e2, Sig: sig, Types: tNone, Effects: eff}
 }
 
 func vec(name string, f Format, sig string, types TypeSet) OpInfo {
-	return OpInfo{Name: name, Format: f, Sig: sig, Types: types}
+	return OpInfo{Name: name, Format: f, Effects: effect.Pure, Sig: sig, Types: types}
 }
 
 func swaps(o OpInfo) OpInfo {
@@ -347,11 +339,11 @@ var typeSets = map[string]TypeSet{"int": tInt, "float": tFloat, "i32": tI32, "i6
 // write tables check nothing: the front end puts explicit size comparisons and
 // trapifs before them. Loads and stores to linear memory check themselves.
 var opInfos = [NumOpcodes]OpInfo{
-	OpNop:      {Name: "nop", Format: FormatNop, Types: tNone},
-	OpIconst:   {Name: "iconst", Format: FormatConst, Sig: ":C", Types: tInt},
-	OpFconst:   {Name: "fconst", Format: FormatConst, Sig: ":C", Types: tFloat}, // Imm: IEEE bits
-	OpRefNull:  {Name: "ref_null", Format: FormatConst, Sig: ":C", Types: tRefs},
-	OpFuncAddr: ent("func_addr", EntFunc, ":C", tFunc, 0), // the reference to a function (ref.func)
+	OpNop:      {Name: "nop", Format: FormatNop, Effects: effect.Pure, Types: tNone},
+	OpIconst:   {Name: "iconst", Format: FormatConst, Effects: effect.Pure, Sig: ":C", Types: tInt},
+	OpFconst:   {Name: "fconst", Format: FormatConst, Effects: effect.Pure, Sig: ":C", Types: tFloat}, // Imm: IEEE bits
+	OpRefNull:  {Name: "ref_null", Format: FormatConst, Effects: effect.Pure, Sig: ":C", Types: tRefs},
+	OpFuncAddr: ent("func_addr", EntFunc, ":C", tFunc, effect.Pure), // the reference to a function (ref.func)
 
 	OpIadd: comm("iadd", "int"),
 	OpIsub: bin("isub", "int"),
@@ -359,10 +351,10 @@ var opInfos = [NumOpcodes]OpInfo{
 	// The high half of the product of 64-bit numbers without and with sign.
 	OpUmulhi: comm("umulhi", "i64"),
 	OpSmulhi: comm("smulhi", "i64"),
-	OpUdiv:   with(bin("udiv", "int"), CanTrap), // traps integer_divide_by_zero
-	OpSdiv:   with(bin("sdiv", "int"), CanTrap), // and integer_overflow
-	OpUrem:   with(bin("urem", "int"), CanTrap),
-	OpSrem:   with(bin("srem", "int"), CanTrap), // smallest % -1 is 0
+	OpUdiv:   traps(bin("udiv", "int")), // traps integer_divide_by_zero
+	OpSdiv:   traps(bin("sdiv", "int")), // and integer_overflow
+	OpUrem:   traps(bin("urem", "int")),
+	OpSrem:   traps(bin("srem", "int")), // smallest % -1 is 0
 	OpBand:   comm("band", "int"),
 	OpBor:    comm("bor", "int"),
 	OpBxor:   comm("bxor", "int"),
@@ -375,8 +367,8 @@ var opInfos = [NumOpcodes]OpInfo{
 	OpClz:     un("clz", "C:C", "int"),
 	OpCtz:     un("ctz", "C:C", "int"),
 	OpPopcnt:  un("popcnt", "C:C", "int"),
-	OpIcmp:    {Name: "icmp", Format: FormatIntCmp, Sig: "CC:i", Types: tInt}, // Type is that of the operands
-	OpSext8:   un("sext8", "C:C", "int"),                                      // sign-extends the low 8 bits
+	OpIcmp:    {Name: "icmp", Format: FormatIntCmp, Effects: effect.Pure, Sig: "CC:i", Types: tInt}, // Type is that of the operands
+	OpSext8:   un("sext8", "C:C", "int"),                                                            // sign-extends the low 8 bits
 	OpSext16:  un("sext16", "C:C", "int"),
 	OpSext32:  un("sext32", "C:C", "i64"),
 	OpUextend: un("uextend", "i:C", "i64"),
@@ -397,15 +389,15 @@ var opInfos = [NumOpcodes]OpInfo{
 	OpFfloor:    un("ffloor", "C:C", "float"),
 	OpFtrunc:    un("ftrunc", "C:C", "float"),
 	OpFnearest:  un("fnearest", "C:C", "float"), // ties to even
-	OpFcmp:      {Name: "fcmp", Format: FormatFloatCmp, Sig: "CC:i", Types: tFloat},
+	OpFcmp:      {Name: "fcmp", Format: FormatFloatCmp, Effects: effect.Pure, Sig: "CC:i", Types: tFloat},
 	OpFpromote:  un("fpromote", "s:C", "f64"), // from f32
 	OpFdemote:   un("fdemote", "s:C", "f32"),  // from f64
 
 	// Conversions between banks; Type is the result's.
 	OpFcvtFromSint:  un("fcvt_from_sint", "n:C", "float"),
 	OpFcvtFromUint:  un("fcvt_from_uint", "n:C", "float"),
-	OpFcvtToSint:    with(un("fcvt_to_sint", "f:C", "int"), CanTrap), // bad_conversion for NaN, else integer_overflow
-	OpFcvtToUint:    with(un("fcvt_to_uint", "f:C", "int"), CanTrap),
+	OpFcvtToSint:    traps(un("fcvt_to_sint", "f:C", "int")), // bad_conversion for NaN, else integer_overflow
+	OpFcvtToUint:    traps(un("fcvt_to_uint", "f:C", "int")),
 	OpFcvtToSintSat: un("fcvt_to_sint_sat", "f:C", "int"),
 	OpFcvtToUintSat: un("fcvt_to_uint_sat", "f:C", "int"),
 	OpBitcast:       un("bitcast", "b:C", "num"),
@@ -499,43 +491,43 @@ var opInfos = [NumOpcodes]OpInfo{
 	OpVpromote:      vec("vpromote", FormatUnary, "V:V", setOf(F64x2)),         // the low half of f32x4
 	OpVdemote:       vec("vdemote", FormatUnary, "V:V", setOf(F32x4)),          // f64x2
 
-	OpSelect:    {Name: "select", Format: FormatTernary, Sig: "iCC:C", Types: tScalar | tV128}, // A != 0 ? B : C
-	OpRefIsNull: un("ref_is_null", "C:i", "refs"),                                              // Type is the operand's
+	OpSelect:    {Name: "select", Format: FormatTernary, Effects: effect.Pure, Sig: "iCC:C", Types: tScalar | tV128}, // A != 0 ? B : C
+	OpRefIsNull: un("ref_is_null", "C:i", "refs"),                                                                    // Type is the operand's
 
-	OpLoad:       {Name: "load", Format: FormatLoad, Sig: "p:C", Types: tInt | tFloat | tV128, Effects: CanTrap | Reads, Entity: EntMemory},
-	OpStore:      {Name: "store", Format: FormatStore, Sig: "pC:.", Types: tInt | tFloat | tV128, Effects: CanTrap | Writes, Entity: EntMemory},
-	OpMemorySize: ent("memory_size", EntMemory, ":l", tNone, Reads),                // current size in bytes
-	OpMemoryGrow: ent("memory_grow", EntMemory, "i:i", tNone, Reads|Writes),        // pages; old pages or -1
-	OpMemoryCopy: ent2("memory_copy", EntMemory, EntMemory, "lll:.", Reads|Writes), // to Aux at A, from Imm at B, C bytes
-	OpMemoryFill: ent("memory_fill", EntMemory, "lil:.", tNone, Writes),            // at A, byte B, C bytes
-	OpMemoryInit: ent2("memory_init", EntMemory, EntData, "lll:.", Reads|Writes),   // to Aux at A, from segment Imm at B, C bytes
-	OpDataLen:    ent("data_len", EntData, ":l", tNone, Reads),                     // bytes, 0 once dropped
-	OpDataDrop:   ent("data_drop", EntData, ":.", tNone, Writes),
-	OpGlobalGet:  ent("global_get", EntGlobal, ":C", tScalar|tV128, Reads),
-	OpGlobalSet:  ent("global_set", EntGlobal, "C:.", tScalar|tV128, Writes),
-	OpTableSize:  ent("table_size", EntTable, ":l", tNone, Reads),               // current length
-	OpTableGet:   ent("table_get", EntTable, "l:C", tRefs, Reads),               // index in bounds
-	OpTableSet:   ent("table_set", EntTable, "lC:.", tRefs, Writes),             // index in bounds
-	OpTableGrow:  ent("table_grow", EntTable, "iC:i", tRefs, Reads|Writes),      // A elements, B initial; old length or -1
-	OpTableCopy:  ent2("table_copy", EntTable, EntTable, "lll:.", Reads|Writes), // to Aux at A, from Imm at B, C elements
-	OpTableFill:  ent("table_fill", EntTable, "lCl:.", tRefs, Writes),           // at A, value B, C elements
-	OpTableInit:  ent2("table_init", EntTable, EntElem, "lll:.", Reads|Writes),  // to Aux at A, from segment Imm at B, C elements
-	OpElemLen:    ent("elem_len", EntElem, ":l", tNone, Reads),                  // elements, 0 once dropped
-	OpElemDrop:   ent("elem_drop", EntElem, ":.", tNone, Writes),
-	OpElemSet:    ent("elem_set", EntElem, "lC:.", tRefs, Writes), // element A of a segment; only in the init function
+	OpLoad:       {Name: "load", Format: FormatLoad, Sig: "p:C", Types: tInt | tFloat | tV128, Effects: effect.Traps | effect.ReadMemory, Entity: EntMemory},
+	OpStore:      {Name: "store", Format: FormatStore, Sig: "pC:.", Types: tInt | tFloat | tV128, Effects: effect.Traps | effect.WriteMemory, Entity: EntMemory},
+	OpMemorySize: ent("memory_size", EntMemory, ":l", tNone, effect.ReadMemorySize),                         // current size in bytes
+	OpMemoryGrow: ent("memory_grow", EntMemory, "i:i", tNone, effect.ReadMemorySize|effect.WriteMemorySize), // pages; old pages or -1
+	OpMemoryCopy: ent2("memory_copy", EntMemory, EntMemory, "lll:.", effect.ReadMemory|effect.WriteMemory),  // to Aux at A, from Imm at B, C bytes
+	OpMemoryFill: ent("memory_fill", EntMemory, "lil:.", tNone, effect.WriteMemory),                         // at A, byte B, C bytes
+	OpMemoryInit: ent2("memory_init", EntMemory, EntData, "lll:.", effect.ReadSegments|effect.WriteMemory),  // to Aux at A, from segment Imm at B, C bytes
+	OpDataLen:    ent("data_len", EntData, ":l", tNone, effect.ReadSegments),                                // bytes, 0 once dropped
+	OpDataDrop:   ent("data_drop", EntData, ":.", tNone, effect.WriteSegments),
+	OpGlobalGet:  ent("global_get", EntGlobal, ":C", tScalar|tV128, effect.ReadGlobal),
+	OpGlobalSet:  ent("global_set", EntGlobal, "C:.", tScalar|tV128, effect.WriteGlobal),
+	OpTableSize:  ent("table_size", EntTable, ":l", tNone, effect.ReadTableSize),                         // current length
+	OpTableGet:   ent("table_get", EntTable, "l:C", tRefs, effect.ReadTable),                             // index in bounds
+	OpTableSet:   ent("table_set", EntTable, "lC:.", tRefs, effect.WriteTable),                           // index in bounds
+	OpTableGrow:  ent("table_grow", EntTable, "iC:i", tRefs, effect.ReadTableSize|effect.WriteTableSize), // A elements, B initial; old length or -1
+	OpTableCopy:  ent2("table_copy", EntTable, EntTable, "lll:.", effect.ReadTable|effect.WriteTable),    // to Aux at A, from Imm at B, C elements
+	OpTableFill:  ent("table_fill", EntTable, "lCl:.", tRefs, effect.WriteTable),                         // at A, value B, C elements
+	OpTableInit:  ent2("table_init", EntTable, EntElem, "lll:.", effect.ReadSegments|effect.WriteTable),  // to Aux at A, from segment Imm at B, C elements
+	OpElemLen:    ent("elem_len", EntElem, ":l", tNone, effect.ReadSegments),                             // elements, 0 once dropped
+	OpElemDrop:   ent("elem_drop", EntElem, ":.", tNone, effect.WriteSegments),
+	OpElemSet:    ent("elem_set", EntElem, "lC:.", tRefs, effect.WriteSegments), // element A of a segment; only in the init function
 
-	OpTrap:   {Name: "trap", Format: FormatTrap, Effects: CanTrap | Terminates, Types: tNone},
-	OpTrapIf: {Name: "trapif", Format: FormatTrapIf, Sig: "i:.", Effects: CanTrap, Types: tNone}, // if A != 0
+	OpTrap:   {Name: "trap", Format: FormatTrap, Effects: effect.Traps | effect.Control, Types: tNone},
+	OpTrapIf: {Name: "trapif", Format: FormatTrapIf, Sig: "i:.", Effects: effect.Traps, Types: tNone}, // if A != 0
 	// A if A < B, both unsigned, else a trap. If the processor misspeculates past the trap, the result is 0, so an address
 	// made from it stays in bounds. Only if A and B are constants may A replace it.
-	OpBound:    {Name: "bound", Format: FormatBound, Sig: "CC:C", Effects: CanTrap, Types: tI64},
-	OpSigCheck: ent("sig_check", EntSig, "F:.", tNone, CanTrap), // uninitialized_element if null, bad_signature if the type differs
-	OpCall:     {Name: "call", Format: FormatCall, Effects: CanTrap | Reads | Writes | Calls, Types: tNone, Entity: EntFunc},
-	OpCallRef:  {Name: "call_ref", Format: FormatCallRef, Effects: CanTrap | Reads | Writes | Calls, Types: tNone, Entity: EntSig}, // A, of the right type, not null
-	OpJump:     {Name: "jump", Format: FormatJump, Effects: Terminates, Types: tNone},
-	OpBranch:   {Name: "br", Format: FormatBranch, Sig: "i:.", Effects: Terminates, Types: tNone},
-	OpBrTable:  {Name: "br_table", Format: FormatBrTable, Sig: "i:.", Effects: Terminates, Types: tNone},
-	OpReturn:   {Name: "return", Format: FormatReturn, Effects: Terminates, Types: tNone},
+	OpBound:    {Name: "bound", Format: FormatBound, Sig: "CC:C", Effects: effect.Traps, Types: tI64},
+	OpSigCheck: ent("sig_check", EntSig, "F:.", tNone, effect.Traps), // uninitialized_element if null, bad_signature if the type differs
+	OpCall:     {Name: "call", Format: FormatCall, Effects: effect.Traps | effect.Calls | effect.All, Types: tNone, Entity: EntFunc},
+	OpCallRef:  {Name: "call_ref", Format: FormatCallRef, Effects: effect.Traps | effect.Calls | effect.All, Types: tNone, Entity: EntSig}, // A, of the right type, not null
+	OpJump:     {Name: "jump", Format: FormatJump, Effects: effect.Control, Types: tNone},
+	OpBranch:   {Name: "br", Format: FormatBranch, Sig: "i:.", Effects: effect.Control, Types: tNone},
+	OpBrTable:  {Name: "br_table", Format: FormatBrTable, Sig: "i:.", Effects: effect.Control, Types: tNone},
+	OpReturn:   {Name: "return", Format: FormatReturn, Effects: effect.Control, Types: tNone},
 }
 
 // Info describes op.
@@ -553,13 +545,13 @@ func OpcodesByName() map[string]Opcode {
 }
 
 // Has reports whether op has one of the effects e.
-func (op Opcode) Has(e Effects) bool { return opInfos[op].Effects&e != 0 }
+func (op Opcode) Has(e effect.Set) bool { return opInfos[op].Effects.Has(e) }
 
 // IsPure reports whether op has no effects at all.
-func (op Opcode) IsPure() bool { return opInfos[op].Effects == 0 }
+func (op Opcode) IsPure() bool { return opInfos[op].Effects == effect.Pure }
 
 // IsTerminator reports whether op ends its block.
-func (op Opcode) IsTerminator() bool { return opInfos[op].Effects&Terminates != 0 }
+func (op Opcode) IsTerminator() bool { return opInfos[op].Effects.Has(effect.Control) }
 
 // HasResult reports whether op has one result, of the type ResultType. Calls have as many as their signature.
 func (op Opcode) HasResult() bool {

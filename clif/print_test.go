@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/effect"
 )
 
 // TestAnnotate: annotations follow the source offset in the comment.
@@ -69,5 +70,62 @@ func TestOpcodeTable(t *testing.T) {
 		if op.IsTerminator() && info.Format != clif.FormatTrap && info.Format < clif.FormatJump {
 			t.Errorf("%v ends a block with format %d", op, info.Format)
 		}
+	}
+}
+
+// TestOpcodeEffects: each opcode says its effects, and they are of what it names and of how it goes on.
+func TestOpcodeEffects(t *testing.T) {
+	const memory, table = effect.Memory | effect.MemorySize, effect.Table | effect.TableSize
+	parts := map[clif.Entity]effect.Parts{clif.EntGlobal: effect.Global, clif.EntMemory: memory, clif.EntTable: table,
+		clif.EntData: effect.Segments, clif.EntElem: effect.Segments}
+	for op := range clif.NumOpcodes {
+		info := op.Info()
+		e := info.Effects
+		if !e.Sound() {
+			t.Errorf("%v: the effects are %b", op, e)
+		}
+		touched := e.Read() | e.Written()
+		of := touched
+		for _, entity := range []clif.Entity{info.Entity, info.Entity2} {
+			if p := parts[entity]; p != 0 && of&p == 0 {
+				t.Errorf("%v names a %v, which it neither reads nor writes", op, entity)
+			}
+			touched &^= parts[entity]
+		}
+		if touched != 0 && !e.Has(effect.Calls) {
+			t.Errorf("%v reads or writes parts %b of no entity", op, touched)
+		}
+		calls := info.Format == clif.FormatCall || info.Format == clif.FormatCallRef
+		if calls != e.Has(effect.Calls) || calls && !e.Has(effect.Traps) {
+			t.Errorf("%v calls: %v, but its effects are %b", op, calls, e)
+		}
+		if control := info.Format == clif.FormatTrap || info.Format >= clif.FormatJump && !calls; control != e.Has(effect.Control) {
+			t.Errorf("%v ends its block: %v, but its effects are %b", op, control, e)
+		}
+	}
+}
+
+// TestStates: what an instruction reads and writes is what its row says, of a global that global's part, and of a call what the callee does not keep.
+func TestStates(t *testing.T) {
+	m := &clif.Module{Globals: []clif.GlobalDecl{{Mutable: true}, {Mutable: true}}, Funcs: []clif.FuncDecl{{Keeps: ^clif.StateTable}}}
+	for op := range clif.NumOpcodes {
+		d := clif.InstData{Op: op}
+		want := clif.StateOf(op.Info().Effects.Written())
+		if op == clif.OpGlobalSet {
+			d.Aux, want = 1, m.GlobalState(1)
+		} else if op == clif.OpCall {
+			want = clif.StateTable
+		} else if op == clif.OpCallRef {
+			want = clif.AllState
+		}
+		if got := m.WrittenBy(&d); got != want {
+			t.Errorf("%v writes %b, want %b", op, got, want)
+		}
+	}
+	if m.GlobalState(0) == m.GlobalState(1) || m.ReadBy(&clif.InstData{Op: clif.OpGlobalGet, Aux: 1}) != m.GlobalState(1) {
+		t.Error("globals have no parts of their own")
+	}
+	if got := m.ReadBy(&clif.InstData{Op: clif.OpMemoryCopy}); got != clif.StateMemory {
+		t.Errorf("memory_copy reads %b", got)
 	}
 }

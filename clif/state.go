@@ -1,18 +1,20 @@
 package clif
 
+import "github.com/waot-project/waot/internal/effect"
+
 // StateSet is a set of parts of what a module's instance holds: the contents of its memories, their sizes, and so on. Globals have parts of their own
 // as far as these go; others share them.
 type StateSet uint64
 
 // The parts.
 const (
-	StateMemory     StateSet = 1 << iota // contents of memories
-	StateMemorySize                      // sizes of memories
-	StateTable                           // contents of tables
-	StateTableSize                       // sizes of tables
-	StateSegments                        // lengths and contents of segments
-	StateImported                        // mutable globals that are imported, of which two may be the same
-	stateGlobal0                         // the first of the other globals
+	StateMemory     = StateSet(effect.Memory)     // contents of memories
+	StateMemorySize = StateSet(effect.MemorySize) // sizes of memories
+	StateTable      = StateSet(effect.Table)      // contents of tables
+	StateTableSize  = StateSet(effect.TableSize)  // sizes of tables
+	StateSegments   = StateSet(effect.Segments)   // lengths and contents of segments
+	StateImported   = StateSet(effect.Global)     // mutable globals that are imported, of which two may be the same
+	stateGlobal0    = StateImported << 1          // the first of the other globals
 
 	stateGlobals = 56 // how many parts globals have
 )
@@ -28,44 +30,33 @@ func (m *Module) GlobalState(g uint32) StateSet {
 	return stateGlobal0 << (g % stateGlobals)
 }
 
+// StateOf returns the parts of p. Of globals it is none: which one an instruction means, its index says.
+func StateOf(p effect.Parts) StateSet { return StateSet(p &^ effect.Global) }
+
 // WrittenBy returns what d may write.
 func (m *Module) WrittenBy(d *InstData) StateSet {
-	switch d.Op {
-	case OpStore, OpMemoryCopy, OpMemoryFill, OpMemoryInit:
-		return StateMemory
-	case OpMemoryGrow:
-		return StateMemorySize
-	case OpGlobalSet:
-		return m.GlobalState(d.Aux)
-	case OpTableSet, OpTableCopy, OpTableFill, OpTableInit:
-		return StateTable
-	case OpTableGrow:
-		return StateTableSize
-	case OpDataDrop, OpElemDrop, OpElemSet:
-		return StateSegments
-	case OpCall:
-		return ^m.Funcs[d.Aux].Keeps
-	case OpCallRef:
-		return AllState
+	e := d.Op.Info().Effects
+	if e.Has(effect.Calls) {
+		return m.writtenByCall(d)
 	}
-	return 0
+	return m.states(d, e.Written())
 }
 
-// ReadBy returns what d reads, if it is one of the instructions that only read.
-func (m *Module) ReadBy(d *InstData) StateSet {
-	switch d.Op {
-	case OpLoad:
-		return StateMemory
-	case OpMemorySize:
-		return StateMemorySize
-	case OpGlobalGet:
-		return m.GlobalState(d.Aux)
-	case OpTableGet:
-		return StateTable
-	case OpTableSize:
-		return StateTableSize
-	case OpDataLen, OpElemLen:
-		return StateSegments
+// writtenByCall returns what the call d may write.
+func (m *Module) writtenByCall(d *InstData) StateSet {
+	if d.Op.Info().Entity == EntFunc {
+		return ^m.Funcs[d.Aux].Keeps
 	}
-	return 0
+	return AllState
+}
+
+// ReadBy returns what d reads.
+func (m *Module) ReadBy(d *InstData) StateSet { return m.states(d, d.Op.Info().Effects.Read()) }
+
+func (m *Module) states(d *InstData, p effect.Parts) StateSet {
+	s := StateOf(p)
+	if p&effect.Global != 0 {
+		s |= m.GlobalState(d.Aux)
+	}
+	return s
 }

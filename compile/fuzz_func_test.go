@@ -21,6 +21,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/proof/entropy"
 	"github.com/waot-project/waot/internal/proof/filetest"
 	"github.com/waot-project/waot/spectest"
@@ -401,7 +402,7 @@ func (g *funcGen) rare() clif.Value {
 
 // pure adds an instruction whose operands are in the table of opcodes. Most of those that may trap do not.
 func (g *funcGen) pure(op clif.Opcode) {
-	calm := op.Has(clif.CanTrap) && g.IntN(8) != 0
+	calm := op.Has(effect.Traps) && g.IntN(8) != 0
 	if calm && (op == clif.OpFcvtToSint || op == clif.OpFcvtToUint) {
 		op += clif.OpFcvtToSintSat - clif.OpFcvtToSint
 	}

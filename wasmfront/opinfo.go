@@ -1,6 +1,10 @@
 package wasmfront
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/waot-project/waot/internal/effect"
+)
 
 // Opcode is the code of an operator: the byte, or for operators with a prefix
 // byte P and number n, P<<8|n. The relaxed SIMD operators, whose numbers do
@@ -58,7 +62,9 @@ type OpInfo struct {
 	Sig string
 	// Align is the log2 of the number of bytes accessed, for ImmMemArg and
 	// ImmMemArgLane.
-	Align   uint8
+	Align uint8
+	// Effects are Unknown for operators that nothing translates. Whoever summarises bodies refuses those.
+	Effects effect.Set
 	Feature Features // what the operator needs; 0 for WebAssembly 1.0
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/waot-project/waot/internal/effect"
 )
 
 // TestOperatorTable checks what the users of the table rely on.
@@ -42,6 +44,36 @@ func TestOperatorTable(t *testing.T) {
 		if have != n {
 			t.Errorf("%d operators of %s, want %d", have, feature, n)
 		}
+	}
+}
+
+// TestOperatorEffects: each operator that is accepted says its effects, and they are of what its immediates name.
+func TestOperatorEffects(t *testing.T) {
+	parts := map[ImmKind]effect.Parts{ImmGlobal: effect.Global, ImmTable: effect.Table | effect.TableSize, ImmTable2: effect.Table,
+		ImmElem: effect.Segments, ImmElemTable: effect.Segments, ImmData: effect.Segments, ImmDataMem: effect.Segments,
+		ImmMem: effect.Memory | effect.MemorySize, ImmMem2: effect.Memory, ImmMemArg: effect.Memory, ImmMemArgLane: effect.Memory}
+	control := map[ImmKind]bool{ImmBlock: true, ImmLabel: true, ImmBrTable: true}
+	for _, op := range Opcodes() {
+		info := op.Info()
+		e := info.Effects
+		if e == effect.Unknown && !DefaultFeatures.Has(info.Feature) {
+			continue
+		}
+		if !e.Sound() {
+			t.Errorf("%v: its effects are %b", op, e)
+		}
+		if p, touched := parts[info.Imm], e.Read()|e.Written(); p != 0 && touched&p == 0 {
+			t.Errorf("%v: its immediates name what it neither reads nor writes", op)
+		}
+		if control[info.Imm] != e.Has(effect.Control) && info.Imm != ImmNone {
+			t.Errorf("%v: its effects are %b", op, e)
+		}
+		if (info.Imm == ImmMemArg || info.Imm == ImmMemArgLane) && !e.Has(effect.Traps) {
+			t.Errorf("%v does not trap", op)
+		}
+	}
+	if e := Opcode(0xFC7F).Info().Effects; e != effect.Unknown {
+		t.Errorf("no operator has effects %b", e)
 	}
 }
 

@@ -1,6 +1,9 @@
 package analysis
 
-import "github.com/waot-project/waot/clif"
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/effect"
+)
 
 // This file guesses which way branches of resumable functions rarely go. A function is resumable if its first table has rare
 // entries (clif.TableRare), as those of Go's compiler. There each call may unwind, and is followed by a branch to a return; so
@@ -21,7 +24,7 @@ func RareSide(f *clif.Func, d *clif.InstData) int {
 			continue
 		}
 		for i := max(f.Blocks[a].Start, end-min(end, maxGuess)); i < end; i++ {
-			calls = calls || f.Insts[i].Op.Has(clif.Calls)
+			calls = calls || f.Insts[i].Op.Has(effect.Calls)
 		}
 		x, y := f.Targets[f.Insts[end].B].Block, f.Targets[f.Insts[end].C].Block
 		switch {
@@ -43,7 +46,7 @@ func unwinds(f *clif.Func, b clif.Block) bool {
 	}
 	for i := end; i > max(f.Blocks[b].Start, end-min(end, maxGuess)); {
 		i--
-		if d := &f.Insts[i]; d.Op.Has(clif.Calls) {
+		if d := &f.Insts[i]; d.Op.Has(effect.Calls) {
 			return d.Op == clif.OpCall && f.Mod.Funcs[d.Aux].Nonzero
 		}
 	}

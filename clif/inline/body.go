@@ -5,6 +5,7 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -89,7 +90,7 @@ func (n *Inliner) Keep(f *clif.Func, once bool) *Body {
 
 // keepSrc returns the place of d in g. Only where d has effects may anybody ask for the calls around it.
 func (n *Inliner) keepSrc(g, f *clif.Func, d *clif.InstData, src uint32) uint32 {
-	if !d.Op.Has(clif.CanTrap | clif.Writes | clif.Calls) {
+	if !d.Op.Has(effect.Traps | effect.Writes | effect.Calls) {
 		return f.Offset(src)
 	}
 	return n.keepPlace(g, f, src)

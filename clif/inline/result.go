@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/effect"
 )
 
 // This file lets constants that a body returns decide the branch on the result behind the call. Functions of Go's compiler return 0, or 1 if they
@@ -25,7 +26,7 @@ func (n *Inliner) leaves(f *clif.Func, b clif.Block, i clif.Inst, body *Body) cl
 		return clif.NoTarget
 	}
 	for _, e := range f.Insts[i+1 : end] {
-		if e.Op.Has(clif.CanTrap | clif.Writes | clif.Calls) {
+		if e.Op.Has(effect.Traps | effect.Writes | effect.Calls) {
 			return clif.NoTarget
 		}
 	}

@@ -3,6 +3,7 @@ package inline
 import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/analysis"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -36,7 +37,7 @@ func (s *scales) weigh(f *clif.Func) (weight int) {
 			case d.Op == clif.OpBrTable && resumable && b == f.Layout[0]: // calls have a constant for it
 			case d.Op == clif.OpBrTable:
 				weight += int(d.C)
-			case d.Op.Has(clif.Calls):
+			case d.Op.Has(effect.Calls):
 				weight += callWeight
 			case !weightless[d.Op]:
 				weight++

@@ -5,6 +5,7 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -186,7 +187,7 @@ func (u *demand) uses(f *clif.Func, d *clif.InstData) {
 	case 1:
 		u.upper[f.Resolve(d.ArgA())] = true
 	}
-	if d.Op.Has(clif.Calls) || d.Op == clif.OpReturn {
+	if d.Op.Has(effect.Calls) || d.Op == clif.OpReturn {
 		u.all(f, f.VarArgs(d))
 	}
 	if !d.Op.IsTerminator() {

@@ -194,7 +194,7 @@ func (l *byteLoop) simple(v clif.Value) bool {
 // effects counts instructions of b, other than the last, that do more than compute.
 func (l *byteLoop) effects(b clif.Block) (n int) {
 	for i := l.f.Blocks[b].Start; i < l.f.Terminator(b); i++ {
-		if l.f.Insts[i].Op.Info().Effects != 0 {
+		if !l.f.Insts[i].Op.IsPure() {
 			n++
 		}
 	}

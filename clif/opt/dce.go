@@ -3,6 +3,7 @@ package opt
 import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/rewrite"
+	"github.com/waot-project/waot/internal/effect"
 )
 
 // liveness is the state of removeDead.
@@ -94,7 +95,7 @@ func (l *liveness) walk(o *Optimizer, f *clif.Func) {
 // hasEffect reports whether d does anything besides computing its results.
 func (o *Optimizer) hasEffect(f *clif.Func, d *clif.InstData) bool {
 	e := d.Op.Info().Effects
-	return e&(clif.CanTrap|clif.Writes|clif.Calls|clif.Terminates) != 0 && (e != clif.CanTrap || !o.safeDivision(f, d))
+	return e&(effect.Traps|effect.Writes|effect.Calls|effect.Control) != 0 && (e != effect.Traps || !o.safeDivision(f, d))
 }
 
 // safeDivision reports whether d divides by a constant that cannot make it

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -152,7 +153,7 @@ func isGlue(d *clif.InstData) bool {
 		return true
 	}
 	info := d.Op.Info()
-	return (d.Op == clif.OpIcmp || info.Format == clif.FormatBinary && info.Effects == 0) && d.Type.IsInt()
+	return (d.Op == clif.OpIcmp || info.Format == clif.FormatBinary && info.Effects == effect.Pure) && d.Type.IsInt()
 }
 
 // examine appends the edge t to the dispatcher b to found, if its index is constant.

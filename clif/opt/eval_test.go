@@ -11,6 +11,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/clif/verify"
+	"github.com/waot-project/waot/internal/effect"
 )
 
 // testModule is a module of one function, with some entities to use.
@@ -440,7 +441,7 @@ func dag(r *rand.Rand, ops []pureOp, size int) *clif.Func {
 	var results []clif.Value
 	for range size {
 		p := &ops[r.IntN(len(ops))]
-		if p.op.Has(clif.CanTrap) && r.IntN(6) > 0 {
+		if p.op.Has(effect.Traps) && r.IntN(6) > 0 {
 			continue
 		}
 		args := make([]clif.Value, len(p.args))

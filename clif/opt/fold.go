@@ -2,6 +2,7 @@ package opt
 
 import (
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -263,7 +264,7 @@ func (c *folder) mergeSuccessor(b clif.Block, t clif.Target) bool {
 
 // inst emits d, something simpler, or nothing.
 func (c *folder) inst(d *clif.InstData) {
-	if d.NumResults == 1 && !d.Op.Has(clif.Calls) {
+	if d.NumResults == 1 && !d.Op.Has(effect.Calls) {
 		if v := c.simplify(d); v != clif.NoValue {
 			c.f.MakeAlias(d.Result, v)
 			return
@@ -305,9 +306,9 @@ func ruleKnown(c *folder, d *clif.InstData) (clif.Value, bool) {
 	switch {
 	case d.Op == clif.OpGlobalGet && c.immutable && !c.f.Mod.Globals[d.Aux].Mutable, d.Op == clif.OpTableGet && c.entries(d) != nil:
 		return c.equal(d), false
-	case d.Op.Has(clif.Reads):
+	case d.Op.Has(effect.Reads):
 		return c.read(d), false
-	case !d.Op.Has(clif.Writes | clif.Calls | clif.Terminates):
+	case !d.Op.Has(effect.Writes | effect.Calls | effect.Control):
 		return c.equal(d), false
 	}
 	return clif.NoValue, false

@@ -2,6 +2,7 @@ package opt
 
 import (
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -27,7 +28,7 @@ func (r *regions) reset(f *clif.Func) {
 	for _, b := range f.Layout {
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
 			f.Stop.PollAt(int(i))
-			if d := &f.Insts[i]; d.Op.Has(clif.Writes) {
+			if d := &f.Insts[i]; d.Op.Has(effect.Writes) {
 				r.writes[b] |= f.Mod.WrittenBy(d)
 			}
 		}

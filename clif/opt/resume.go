@@ -5,6 +5,7 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/analysis"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -80,7 +81,7 @@ func (p *resumePass) entersLoop(o *Optimizer) bool {
 		}
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
 			f.Stop.PollAt(int(i))
-			p.calls[h] = p.calls[h] || f.Insts[i].Op.Has(clif.Calls)
+			p.calls[h] = p.calls[h] || f.Insts[i].Op.Has(effect.Calls)
 		}
 	}
 	for _, t := range p.entries()[1:] {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -30,14 +31,14 @@ func limitTables(cm *clif.Module, m *wasmfront.Module) {
 func growsTables(cm *clif.Module, m *wasmfront.Module) bool {
 	for i := m.NumImportedFuncs; i < uint32(len(m.Funcs)); i++ {
 		cm.Stop.PollAt(int(i))
-		if body := m.Body(i); mayGrowTables(cm, body.Bytes) && bodyGrowsTables(cm, m, body.Bytes) {
+		if body := m.Body(i); mayGrowTables(cm, body.Bytes) && bodyGrowsTables(cm, m, &allOperators, i) {
 			return true
 		}
 	}
 	return false
 }
 
-// mayGrowTables reports whether the bytes of a body look like a table.grow, which few do: a prefix and the number behind it, whose first
+// mayGrowTables reports whether the bytes of a body look like a table.grow, the only operator that grows tables, which few do: a prefix and the number behind it, whose first
 // byte has the top bit if it is longer than it must be.
 func mayGrowTables(cm *clif.Module, body []byte) bool {
 	const prefix, number, long = byte(wasmfront.OpTableGrow >> 8), byte(wasmfront.OpTableGrow & 0xff), 0x80
@@ -50,18 +51,17 @@ func mayGrowTables(cm *clif.Module, body []byte) bool {
 	return false
 }
 
-// bodyGrowsTables reports whether a body has a table.grow, or is malformed.
-func bodyGrowsTables(cm *clif.Module, m *wasmfront.Module, body []byte) bool {
-	r := wasmfront.Reader{Buf: body, End: len(body)}
-	for n := r.U32(); n > 0 && r.More(); n-- {
-		r.U32()
-		r.ValType(m.Features)
-	}
-	for r.More() {
+// bodyGrowsTables reports whether the body of function i has a table.grow, or is refused.
+func bodyGrowsTables(cm *clif.Module, m *wasmfront.Module, ops *operators, i uint32) bool {
+	b := ops.bodyOf(m, i)
+	for {
 		cm.Stop.Poll()
-		if op, _, ok := scanOperator(&r); !ok || op == wasmfront.OpTableGrow {
+		op, _ := b.next()
+		switch {
+		case op == endOfBody:
+			return b.refused
+		case b.ops.of(op).Has(effect.WriteTableSize):
 			return true
 		}
 	}
-	return r.Err != nil
 }

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -78,11 +79,11 @@ type top struct {
 
 // returnsNonzero reads the body of function i.
 func (s *Survey) returnsNonzero(cm *clif.Module, i uint32, depth int) bool {
-	r, nesting, t := operatorsOf(s.m, i), uint32(0), top{}
-	for r.More() {
+	b, nesting, t := s.ops.bodyOf(s.m, i), uint32(0), top{}
+	for b.More() {
 		s.stop.Poll()
-		at := r
-		op, index, ok := scanOperator(&r)
+		at := b.Reader
+		op, index, ok := b.operator()
 		if !ok {
 			return false
 		}
@@ -123,8 +124,8 @@ func (s *Survey) returnsNonzero(cm *clif.Module, i uint32, depth int) bool {
 			}
 			t = top{nonzero: op != wasmfront.OpBrIf}
 		default:
-			if op < wasmfront.OpDrop && op != wasmfront.OpCallIndirect {
-				return false // an operator of control that is not accepted
+			if b.ops.of(op).Has(effect.Control) {
+				return false
 			}
 			t = top{}
 		}

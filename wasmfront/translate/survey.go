@@ -2,6 +2,7 @@ package translate
 
 import (
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -12,6 +13,7 @@ type Survey struct {
 	Calls []CallsOf // by function
 
 	m    *wasmfront.Module
+	ops  *operators
 	stop *stop.Flag
 	// writes is, by function, what a call of it may write; while bodies are read, what its own operators may write.
 	writes []clif.StateSet
@@ -19,6 +21,8 @@ type Survey struct {
 	starts, callees []uint32
 	globals, tables []bool   // by index: a body writes it
 	results         []answer // by function; see declareNonzero
+	anyTable        bool     // a body writes a table whose index is not noted
+	refused         bool     // a body is refused: it may write any global and table
 }
 
 // CallsOf says who calls a function by call.
@@ -29,7 +33,11 @@ type CallsOf struct {
 
 // TakeSurvey reads all bodies of m, which cm declares, in at most the given number of goroutines.
 func TakeSurvey(m *wasmfront.Module, cm *clif.Module, jobs int, end *stop.Flag) *Survey {
-	s, ends := newSurvey(m, end), splitBodies(m, jobs)
+	return takeSurvey(m, cm, &allOperators, jobs, end)
+}
+
+func takeSurvey(m *wasmfront.Module, cm *clif.Module, ops *operators, jobs int, end *stop.Flag) *Survey {
+	s, ends := newSurvey(m, ops, end), splitBodies(m, jobs)
 	s.writes, s.starts = make([]clif.StateSet, len(m.Funcs)), make([]uint32, len(m.Funcs)+1)
 	for i := range m.NumImportedFuncs {
 		s.writes[i] = clif.AllState
@@ -38,7 +46,7 @@ func TakeSurvey(m *wasmfront.Module, cm *clif.Module, jobs int, end *stop.Flag) 
 	var g stop.Group
 	defer g.Wait() // if a poll ends the survey
 	for k := range others {
-		p := newSurvey(m, end)
+		p := newSurvey(m, ops, end)
 		p.writes, p.starts = s.writes, s.starts
 		others[k] = p
 		g.Go(func() { p.read(cm, ends[k], ends[k+1]) })
@@ -52,8 +60,8 @@ func TakeSurvey(m *wasmfront.Module, cm *clif.Module, jobs int, end *stop.Flag) 
 	return s
 }
 
-func newSurvey(m *wasmfront.Module, end *stop.Flag) *Survey {
-	return &Survey{Calls: make([]CallsOf, len(m.Funcs)), m: m, stop: end, globals: make([]bool, len(m.Globals)), tables: make([]bool, len(m.Tables))}
+func newSurvey(m *wasmfront.Module, ops *operators, end *stop.Flag) *Survey {
+	return &Survey{Calls: make([]CallsOf, len(m.Funcs)), m: m, ops: ops, stop: end, globals: make([]bool, len(m.Globals)), tables: make([]bool, len(m.Tables))}
 }
 
 // partBytes is how many bytes of bodies are worth a goroutine, and callBytes for how many bytes of them a part may have a CallsOf: so parts
@@ -77,10 +85,10 @@ func splitBodies(m *wasmfront.Module, n int) (ends []uint32) {
 
 // read reads the bodies of the functions from from to to.
 func (s *Survey) read(cm *clif.Module, from, to uint32) {
-	var b bodyScan
+	var b bodyReader
 	for i := from; i < to; i++ {
 		s.stop.Poll()
-		b = bodyScan{r: operatorsOf(s.m, i)}
+		b = s.ops.bodyOf(s.m, i)
 		s.starts[i] = uint32(len(s.callees))
 		s.body(cm, &b, i)
 	}
@@ -100,76 +108,62 @@ func (s *Survey) add(p *Survey, from, to uint32) {
 	for i, written := range p.tables {
 		s.tables[i] = s.tables[i] || written
 	}
+	s.anyTable, s.refused = s.anyTable || p.anyTable, s.refused || p.refused
 	for i := from; i < to; i++ {
 		s.starts[i] += uint32(len(s.callees))
 	}
 	s.callees = append(s.callees, p.callees...)
 }
 
-// body reads the body of function i.
-func (s *Survey) body(cm *clif.Module, b *bodyScan, i uint32) {
-	writes := clif.StateSet(0)
-	for {
-		op, index := b.next()
-		switch op {
-		case wasmfront.OpCall:
+// body reads the body of function i. What calls it may write is the sum of what its operators write, or everything if it calls what is not known or is refused.
+func (s *Survey) body(cm *clif.Module, b *bodyReader, i uint32) {
+	globals, more := clif.StateSet(0), effect.Set(0)
+	for op, index := b.next(); op != endOfBody; op, index = b.next() {
+		e := s.ops.of(op)
+		switch {
+		case isDirectCall(op, e):
 			s.call(b, i, index)
-		case wasmfront.OpGlobalSet:
+			e &^= effect.Calls
+		case e.Has(effect.WriteGlobal):
 			if int64(index) < int64(len(s.globals)) {
 				s.globals[index] = true
-				writes |= cm.GlobalState(index)
+				globals |= cm.GlobalState(index)
 			}
-		case endOfScan:
-			if b.seen&writesMemory != 0 {
-				writes |= clif.StateMemory
-			}
-			if b.seen&callsAny != 0 || writes == clif.AllState {
-				writes, s.callees = clif.AllState, s.callees[:s.starts[i]]
-			}
-			s.writes[i] = writes
-			return
-		default:
-			writes |= s.other(op, index)
+		case e.Has(effect.WriteTable | effect.WriteTableSize):
+			s.tableWritten(op, index)
 		}
+		more |= e
 	}
+	more |= b.seen
+	writes := globals | clif.StateOf(more.Written())
+	if s.refused = s.refused || b.refused; b.refused || more.Has(effect.Calls) || writes == clif.AllState {
+		writes, s.callees = clif.AllState, s.callees[:s.starts[i]]
+	}
+	s.writes[i] = writes
 }
 
 // call notes that function i calls another; b is behind the call.
-func (s *Survey) call(b *bodyScan, i, callee uint32) {
+func (s *Survey) call(b *bodyReader, i, callee uint32) {
 	if int64(callee) >= int64(len(s.Calls)) {
 		return
 	}
 	c := &s.Calls[callee]
 	c.All++
 	c.Caller = i
-	if b.r.More() && wasmfront.Opcode(b.r.Buf[b.r.Pos]) == wasmfront.OpUnreachable {
+	if b.More() && wasmfront.Opcode(b.Buf[b.Pos]) == wasmfront.OpUnreachable {
 		c.Cold++
 	}
 	s.callees = stop.Append(s.stop, s.callees, callee)
 }
 
-// other returns what one of the operators may write that few bodies have, and notes which tables they write.
-func (s *Survey) other(op wasmfront.Opcode, index uint32) clif.StateSet {
-	switch op {
-	case wasmfront.OpMemoryGrow:
-		return clif.StateMemorySize
-	case wasmfront.OpMemoryCopy, wasmfront.OpMemoryFill, wasmfront.OpMemoryInit, wasmfront.OpV128Store,
-		wasmfront.OpV128Store8Lane, wasmfront.OpV128Store16Lane, wasmfront.OpV128Store32Lane, wasmfront.OpV128Store64Lane:
-		return clif.StateMemory
-	case wasmfront.OpDataDrop, wasmfront.OpElemDrop:
-		return clif.StateSegments
-	case wasmfront.OpTableSet, wasmfront.OpTableFill, wasmfront.OpTableGrow:
-		if int64(index) < int64(len(s.tables)) {
-			s.tables[index] = true
-		}
-		return clif.StateTable | clif.StateTableSize
-	case wasmfront.OpTableCopy, wasmfront.OpTableInit:
-		for i := range s.tables {
-			s.tables[i] = true
-		}
-		return clif.StateTable
+// tableWritten notes which tables op writes. The index is that of a table only if it is the only immediate.
+func (s *Survey) tableWritten(op wasmfront.Opcode, index uint32) {
+	switch {
+	case op.Info().Imm != wasmfront.ImmTable:
+		s.anyTable = true
+	case int64(index) < int64(len(s.tables)):
+		s.tables[index] = true
 	}
-	return 0
 }
 
 // Declare tells cm what the survey has found.
@@ -180,7 +174,7 @@ func (s *Survey) Declare(cm *clif.Module) {
 	}
 	for i := range cm.Globals {
 		s.stop.PollAt(i)
-		if g := &cm.Globals[i]; g.Import == nil && (!g.Mutable || !g.Exported && !s.globals[i]) {
+		if g := &cm.Globals[i]; g.Import == nil && (!g.Mutable || !g.Exported && !s.refused && !s.globals[i]) {
 			_, g.Fixed = constBits(&s.m.Globals[i].Init)
 		}
 	}
@@ -240,6 +234,9 @@ const maxEntries = 1 << 18
 // neither imported nor exported, and that active segments fill at constant places, where they fit. No function runs before all of that is done, unless a segment
 // puts it into an imported table.
 func (s *Survey) declareTables(cm *clif.Module) {
+	if s.anyTable || s.refused {
+		return
+	}
 	fixed, left := make([]bool, len(cm.Tables)), uint64(maxEntries)
 	for i := range cm.Tables {
 		t := &cm.Tables[i]

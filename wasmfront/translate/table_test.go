@@ -6,13 +6,14 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/verify"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/proof/wasmgen"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
 // TestHandlers checks that there is a handler for each operator of the
-// accepted features, and for nothing else, and that those of uniform
+// accepted features, and for nothing else, that its effects are known, and that those of uniform
 // operators agree with the operators' signatures.
 func TestHandlers(t *testing.T) {
 	types := map[byte]clif.Type{'i': clif.I32, 'l': clif.I64, 'f': clif.F32, 'd': clif.F64, 'v': clif.V128}
@@ -23,6 +24,9 @@ func TestHandlers(t *testing.T) {
 		info, h := op.Info(), tr.handlerOf(op)
 		if want := info.Feature&^wasmfront.DefaultFeatures == 0; want != (h.run != nil) {
 			t.Errorf("%v (%v): has a handler: %v", op, info.Feature, !want)
+		}
+		if (h.run != nil) != (info.Effects != effect.Unknown) {
+			t.Errorf("%v has a handler: %v, and effects %b", op, h.run != nil, info.Effects)
 		}
 		in, out, ok := strings.Cut(info.Sig, ":")
 		if h.run == nil || !ok || h.code == clif.OpNop || len(out) != 1 {

@@ -44,6 +44,7 @@ var (
 	boundsEdges = run{pkg: "host", pattern: "TestBoundsEdges"}
 	sequences   = run{pkg: "internal/proof/knownbugs", pattern: "TestAccessSequences"}
 	trapSites   = run{pkg: "backend/isa/x64", pattern: "TestMachine/AccessesInBounds"}
+	unknownOps  = run{pkg: "wasmfront/translate", pattern: "TestUnknownOperators"}
 	surveys     = run{pkg: "wasmfront/translate", pattern: "TestSurvey"}
 
 	manyConstants = run{pkg: "compile", pattern: "TestConstantsEverywhere"}
@@ -119,7 +120,13 @@ var kept = []keptFault{
 	{"wasmfront/translate/survey.go", "\t\t\t\twork = append(stop.Room(s.stop, work), c)\n", "\t\t\t\tif len(work) > 1<<20 {\n\t\t\t\t\twork = append(stop.Room(s.stop, work), c)\n\t\t\t\t}\n", surveys},
 	{"wasmfront/translate/survey.go", "\t\tif t.Import != nil {\n\t\t\treturn\n\t\t}\n", "", surveys},
 	{"wasmfront/translate/survey.go", "at+uint64(e.Len()) > t.Min", "at+uint64(e.Len()) > t.Min+1", surveys},
-	{"wasmfront/translate/survey.go", "wasmfront.OpV128Store8Lane, wasmfront.OpV128Store16Lane, ", "wasmfront.OpV128Store8Lane, ", surveys},
+	{"wasmfront/optable.go", "{OpV128Store16Lane, \"v128.store16_lane\", ImmMemArgLane, \"iv:\", 1, effect.Traps | effect.WriteMemory", "{OpV128Store16Lane, \"v128.store16_lane\", ImmMemArgLane, \"iv:\", 1, effect.Traps | effect.ReadMemory", surveys},
+	{"wasmfront/translate/survey.go", "globals |= cm.GlobalState(index)", "globals = cm.GlobalState(index)", surveys},
+	{"wasmfront/translate/survey.go", "b.refused || more.Has(effect.Calls)", "more.Has(effect.Calls)", unknownOps},
+	{"wasmfront/translate/bodies.go", "\tok = ok && b.ops.of(op) != effect.Unknown\n", "", unknownOps},
+	{"wasmfront/translate/bodies.go", "e != effect.Unknown && !isNoted(op, e)", "!isNoted(op, e)", unknownOps},
+	{"clif/opcodes.go", "\"iC:i\", tRefs, effect.ReadTableSize|effect.WriteTableSize", "\"iC:i\", tRefs, effect.ReadTableSize", allEffects},
+	{"clif/opcodes.go", "tNone, effect.ReadMemorySize|effect.WriteMemorySize", "tNone, effect.ReadMemorySize", allEffects},
 	{"wasmfront/translate/survey.go", "!g.Exported && !s.globals[i]", "!s.globals[i]", surveys},
 	{"wasmfront/translate/nonzero.go", "r.U32() >= nesting", "r.U32() > nesting", surveys},
 	{"wasmfront/translate/nonzero.go", "labels = r.U32() + 1", "labels = r.U32()", surveys},
@@ -174,14 +181,14 @@ var kept = []keptFault{
 	{"clif/inline/inline.go", "n.depth = max(n.depth, body.depth+1)", "n.depth = body.depth + 1", inlined},
 	{"clif/inline/inline.go", "n.Run(f, bodies); levels++", "n.Run(f, func(clif.FuncIndex) *Body { return body }); levels++", inlinedRuns},
 	{"clif/inline/result.go", " || gives(from, f.TargetArgs(t))", "", inlinedOnes},
-	{"clif/inline/result.go", "e.Op.Has(clif.CanTrap | clif.Writes | clif.Calls)", "e.Op.Has(clif.CanTrap | clif.Calls)", inlinedOnes},
+	{"clif/inline/result.go", "e.Op.Has(effect.Traps | effect.Writes | effect.Calls)", "e.Op.Has(effect.Traps | effect.Calls)", inlinedOnes},
 	{"clif/inline/policy.go", "int(body.depth)+levels >= maxDepth", "levels >= maxDepth", inlined},
 	{"clif/inline/weight.go", "edges = edges[:1]", "edges = edges[1:]", weights},
 	{"clif/inline/weight.go", "k != rare && ", "k != rare-2 && ", weights},
 	{"clif/inline/body.go", "n.depth >= maxDepth", "n.depth > maxDepth", inlined},
 	{"clif/inline/body.go", "stop.Zeroed(f.Stop, n.memo, ", "stop.Resize(f.Stop, n.memo, ", inlined},
 	{"clif/inline/body.go", "p.Caller = n.keepPlace(g, f, p.Caller)", "p.Caller = outside", inlined},
-	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op.Has(clif.Calls)", movedMemory},
+	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op.Has(effect.Calls)", movedMemory},
 	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op == clif.OpMemoryGrow", movedMemory},
 	{"backend/checked.go", "case v != 0 && v != at, ", "case ", movedMemory},
 	{"backend/checked.go", "abi.MemorySizeOffset), u.size)", "abi.MemorySizeOffset-8), u.size)", movedMemory},

@@ -72,6 +72,7 @@ func sourceFiles(t *testing.T) []file {
 const deps = `
 internal/abi:
 internal/cost:
+internal/effect:
 internal/gcpace:
 internal/proof/cputime:
 internal/proof/testenv:
@@ -89,11 +90,11 @@ internal/cheader: objfile internal/meta
 internal/cruntime: objfile
 internal/proof/wasisuite: internal/proof/testenv
 wasi: internal/abi
-wasmfront: internal/abi internal/stop
+wasmfront: internal/abi internal/effect internal/stop
 wasmfront/wat: wasmfront internal/quote
 wasmfront/validate: wasmfront
 wasmfront/printer: wasmfront
-clif: internal/abi internal/stop
+clif: internal/abi internal/effect internal/stop
 clif/analysis: clif
 clif/verify: clif/analysis
 clif/text: clif
