@@ -228,13 +228,13 @@ func longest(t testing.TB, wasm []byte, regalloc string) (most time.Duration, wh
 	return most, where
 }
 
-// TestPolls: no stage goes on for long without a poll, in large functions, at the full level of the largest size that is accepted. There each function goes through the
+// TestPolls: no stage goes on for long without a poll, in large functions, at the full level in one of the largest size that is accepted, too. There each function goes through the
 // usual allocator and one of the others, by turns.
 func TestPolls(t *testing.T) {
 	if os.Getenv("WAOT_EMULATOR") != "" {
 		t.Skip("half a minute of compile time: not in an emulator")
 	}
-	size := testenv.Cases(100_000, 200_000, wasmfront.MaxBodySize-10_000)
+	size := testenv.Cases(100_000, 200_000, 2_000_000)
 	const most = 50 * time.Millisecond // 5 ms are usual, 20 to 50 for the largest on a busy machine
 	nested := strings.Repeat("\x20\x00\x04\x40", 200) + "\x41\x07\x21\x01" + strings.Repeat("\x0b", 200)
 	blocks := strings.Repeat("\x02\x40", 200) + "\x20\x00\x0d\x05" + strings.Repeat("\x0b", 200)
@@ -248,6 +248,9 @@ func TestPolls(t *testing.T) {
 				testPolls(t, i, wasm, regalloc, most)
 			}
 		}
+	}
+	if testenv.Full() {
+		testPolls(t, 0, hugeModule(wasmfront.MaxBodySize-10_000, pieces...), DefaultAllocator(opt.O1), most)
 	}
 }
 
