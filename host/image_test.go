@@ -13,6 +13,7 @@ import (
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/image"
+	"github.com/waot-project/waot/internal/input"
 )
 
 // imageOf returns the file of the image of an object.
@@ -78,6 +79,22 @@ func TestLoadFile(t *testing.T) {
 	}
 	if _, err := host.LoadFile(t.TempDir(), nil); err == nil {
 		t.Error("a folder is loaded")
+	}
+}
+
+// TestLargeImageFile: the limit on the size of objects holds for images too, though they are mapped and not read.
+func TestLargeImageFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "add.img")
+	if err := os.WriteFile(file, imageOf(t, object(t, "add")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	adds(t, must[*host.Module](t)(host.LoadFile(file, nil)))
+	if err := os.Truncate(file, input.MaxObject+1); err != nil { // zeros, which take no room on the disk
+		t.Fatal(err)
+	}
+	var limit *host.LimitError
+	if m, err := host.LoadFile(file, nil); !errors.As(err, &limit) || limit.What != "bytes of object" || limit.Limit != input.MaxObject {
+		t.Error(m, err)
 	}
 }
 

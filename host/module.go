@@ -64,7 +64,7 @@ func LoadFile(name string, o *LoadOptions) (*Module, error) {
 	}
 	defer f.Close()
 	if o == nil || o.Verify == nil {
-		if m, err := loaded.ImageFile(f); m != nil || err != nil {
+		if m, err := loaded.ImageFile(f, input.MaxObject); m != nil || err != nil {
 			return (*Module)(m), err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/internal/cache"
+	"github.com/waot-project/waot/internal/input"
 	"github.com/waot-project/waot/internal/quote"
 )
 
@@ -84,7 +85,7 @@ func look(file string) (state os.FileInfo, image *host.Module, err error) {
 		return nil, nil, nil
 	}
 	if _, err := f.ReadAt(head[:], 0); err != nil || string(head[:]) != magic {
-		m, err := loaded.ImageFile(f)
+		m, err := loaded.ImageFile(f, input.MaxObject)
 		return nil, (*host.Module)(m), err
 	}
 	return st, nil, nil

@@ -45,10 +45,14 @@ func OpenFile(f *os.File, at int64) (*Module, error) {
 	return loaded(inproc.OpenFile(f, at, true))
 }
 
-// ImageFile is New for a file that is an image, which it looks through for damage. It returns nil, and no error, if the file is none.
-func ImageFile(f *os.File) (*Module, error) {
+// ImageFile is New for a file that is an image, which it looks through for damage. It returns nil, and no error, if the file is none, or has
+// more than most bytes.
+func ImageFile(f *os.File, most int64) (*Module, error) {
 	var head [16]byte
 	if n, _ := f.ReadAt(head[:], 0); !image.Is(head[:n]) { // errors are for who reads the file
+		return nil, nil
+	}
+	if st, err := f.Stat(); err == nil && st.Size() > most { // the reader refuses it, and names the limit
 		return nil, nil
 	}
 	return loaded(inproc.OpenFile(f, 0, false))

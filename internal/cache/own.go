@@ -56,7 +56,13 @@ func claim(root *os.Root) (reason string, err error) {
 		return "", err
 	}
 	for _, name := range all {
-		if !isOurs(root, name) && name != tagName {
+		if name == tagName { // another process has written it meanwhile, unless it is a link to nothing, which is not ours to replace
+			if st, err := root.Lstat(name); err == nil && !st.Mode().IsRegular() {
+				return "its " + tagName + " is not this program's", nil
+			}
+			continue
+		}
+		if !isOurs(root, name) {
 			return "it has files that are no cache's: name an empty folder, or one that does not exist", nil
 		}
 	}

@@ -79,6 +79,8 @@ func TestTags(t *testing.T) {
 		func() error { return os.WriteFile(file, nil, 0o600) },
 		func() error { return os.Mkdir(file, 0o700) },
 		func() error { return syscall.Mkfifo(file, 0o600) },
+		func() error { return os.Symlink("nothing", file) },
+		func() error { return os.Symlink("/dev/null", file) },
 	} {
 		os.Remove(file)
 		if err := write(); err != nil {
@@ -86,6 +88,9 @@ func TestTags(t *testing.T) {
 		}
 		if _, err := Open(c.Dir(), 0); err == nil {
 			t.Error("opened")
+		}
+		if _, err := os.Lstat(file); err != nil {
+			t.Error(err)
 		}
 		if n, _, err := c.Clear(); n != 0 || err == nil {
 			t.Error(n, err)
