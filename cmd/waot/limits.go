@@ -19,7 +19,7 @@ func limitFlags() []cli.Flag {
 		&cli.Uint64Flag{Name: maxModuleFlag, Usage: "refuse modules of more than `N` bytes, and texts of 32 times as many, without reading more", DefaultText: "1 GiB"},
 		&cli.Uint64Flag{Name: "max-functions", Usage: "refuse modules of more than `N` functions, with imports", DefaultText: "1000000"},
 		&cli.Uint64Flag{Name: "max-function-bytes", Usage: "refuse function bodies of more than `N` bytes", DefaultText: "7654321"},
-		&cli.Uint64Flag{Name: "max-code-bytes", Usage: "give up at `N` bytes of machine code", DefaultText: "512 MiB"},
+		&cli.Uint64Flag{Name: "max-code-bytes", Usage: "give up at `N` bytes of code and of tables that describe it", DefaultText: "512 MiB"},
 		&cli.Uint64Flag{Name: "max-memory", Usage: "give up when the compiler counts `N` bytes of its own tables", DefaultText: "no limit"},
 	}
 }
