@@ -71,7 +71,6 @@ type BlockOrder struct {
 	order  []clif.Block
 	stack  []frameOfDFS
 	before []pendingEdge
-	scan   []clif.Target
 	rare   bool // there are rare edges
 }
 
@@ -147,9 +146,8 @@ func (o *BlockOrder) collectEdges(b clif.Block) {
 	t := f.Terminator(b)
 	if t != clif.NoInst {
 		d := &f.Insts[t]
-		o.scan = f.AppendTargets(o.scan[:0], d)
-		for _, via := range o.scan {
-			n := o.addEdge(bi.edgeStart, via)
+		for _, via := range f.TargetsOf(d) {
+			n := o.addEdge(bi.edgeStart, clif.Target(via))
 			if d.Op == clif.OpBrTable {
 				o.tableEdges = stop.Append(f.Stop, o.tableEdges, n-bi.edgeStart)
 			}

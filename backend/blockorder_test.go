@@ -101,7 +101,7 @@ func TestTableOfTwo(t *testing.T) {
 	x, y := b.Target(2, nil), b.Target(3, nil)
 	b.SwitchTo(table)
 	b.BrTable(clif.Value(f.Params(0)[0]), append(slices.Repeat([]clif.Target{x}, 100), y))
-	f.Targets[f.VarArgs(&f.Insts[f.Terminator(1)])[0]].Block = table
+	f.Targets[f.TargetsOf(&f.Insts[f.Terminator(1)])[0]].Block = table
 	var o BlockOrder
 	o.Compute(f)
 	if got, want := o.text(f), "0 1 5 2 3' 3 4c 3'c"; got != want {
@@ -199,8 +199,8 @@ func checkCold(t *testing.T, desc string, f *clif.Func, o *BlockOrder) {
 		grows = false
 		for b := range f.Blocks {
 			d := &f.Insts[f.Terminator(clif.Block(b))]
-			for k, via := range f.AppendTargets(nil, d) {
-				rare := d.Op == clif.OpBrTable && d.Cond == clif.TableRare && f.Targets[via].Block != f.Targets[f.AppendTargets(nil, d)[0]].Block
+			for k, via := range f.TargetsOf(d) {
+				rare := d.Op == clif.OpBrTable && d.Cond == clif.TableRare && f.Targets[via].Block != f.Targets[f.TargetsOf(d)[0]].Block
 				if to := f.Targets[via].Block; warm[clif.Block(b)] && !warm[to] && (k == 0 || !rare) {
 					warm[to], grows = true, true
 				}

@@ -65,7 +65,7 @@ func (l *Lower) Hidden(n int) (base regalloc.VReg, word int, ok bool) {
 
 // ReturnOps appends the operands of a return: results in registers.
 func (l *Lower) ReturnOps(d *clif.InstData) {
-	for n, v := range l.F.VarArgs(d) {
+	for n, v := range l.F.ListOperands(d) {
 		if loc := l.fnSig.Results[n]; loc.InReg {
 			l.Ops = append(l.Ops, regalloc.FixedUse(l.Use(clif.Value(v)), regOf(loc)))
 		}
@@ -80,7 +80,7 @@ func (l *Lower) Call(d *clif.InstData, sig *clif.Signature, in Inst, uses ...reg
 	l.assign(s, sig)
 	vc := l.vc
 	vc.HasCalls = true
-	args := l.F.VarArgs(d)
+	args := l.F.ListOperands(d)
 	for n, v := range args {
 		if loc := s.Args[n]; !loc.InReg {
 			l.storeReg(Address{Mode: ModeOutArg, Disp: 8 * int32(loc.Word)}, l.Use(clif.Value(v)))

@@ -3,6 +3,7 @@ package backend
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/stop"
@@ -13,11 +14,10 @@ import (
 type DefUse struct {
 	F *clif.Func
 
-	canon   []clif.Value  // by Value: what aliases and zero-extensions stand for
-	uses    []uint8       // by Value; maxUses for as many or more
-	halves  []bool        // by Value: an i32 is an alias of this i64, which is below 2^32
-	wholes  []bool        // by Value: an i64 is an alias of this i32, the low half of one: a mask, most of whose users are operations of 64 bits
-	targets []clif.Target // scratch
+	canon  []clif.Value // by Value: what aliases and zero-extensions stand for
+	uses   []uint8      // by Value; maxUses for as many or more
+	halves []bool       // by Value: an i32 is an alias of this i64, which is below 2^32
+	wholes []bool       // by Value: an i64 is an alias of this i32, the low half of one: a mask, most of whose users are operations of 64 bits
 }
 
 // maxUses is the greatest number of uses that is counted.
@@ -147,15 +147,8 @@ func (u *DefUse) SingleUse(v clif.Value) bool { return u.uses[u.Resolve(v)] == 1
 
 // reads reports whether v is an operand of d, which is not a terminator.
 func (u *DefUse) reads(d *clif.InstData, v clif.Value) bool {
-	if n := d.NumArgs(); n > 0 && u.Resolve(d.ArgA()) == v || n > 1 && u.Resolve(d.ArgB()) == v || n > 2 && u.Resolve(d.ArgC()) == v {
-		return true
-	}
-	for _, a := range u.F.VarArgs(d) {
-		if u.Resolve(clif.Value(a)) == v {
-			return true
-		}
-	}
-	return false
+	is := func(a uint32) bool { return u.Resolve(clif.Value(a)) == v }
+	return slices.ContainsFunc(d.Operands(), is) || slices.ContainsFunc(u.F.ListOperands(d), is)
 }
 
 // below32 reports whether the i64 v is surely less than 2^32.
@@ -209,28 +202,16 @@ func (u *DefUse) MaxBits(v clif.Value) int {
 
 // countArgs counts the uses in d and in the targets of a terminator.
 func (u *DefUse) countArgs(d *clif.InstData) {
-	switch d.NumArgs() {
-	case 3:
-		u.countUse(d.ArgC())
-		fallthrough
-	case 2:
-		u.countUse(d.ArgB())
-		fallthrough
-	case 1:
-		u.countUse(d.ArgA())
+	u.countUses(d.Operands())
+	u.countUses(u.F.ListOperands(d))
+	for _, t := range u.F.TargetsOf(d) {
+		u.countUses(u.F.TargetArgs(clif.Target(t)))
 	}
-	switch d.Op {
-	case clif.OpCall, clif.OpCallRef, clif.OpReturn:
-		for _, v := range u.F.VarArgs(d) {
-			u.countUse(clif.Value(v))
-		}
-	case clif.OpJump, clif.OpBranch, clif.OpBrTable:
-		u.targets = u.F.AppendTargets(u.targets[:0], d)
-		for _, t := range u.targets {
-			for _, v := range u.F.TargetArgs(t) {
-				u.countUse(clif.Value(v))
-			}
-		}
+}
+
+func (u *DefUse) countUses(values []uint32) {
+	for _, v := range values {
+		u.countUse(clif.Value(v))
 	}
 }
 

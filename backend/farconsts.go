@@ -15,9 +15,8 @@ const (
 
 // farConsts estimates how far constants are from their uses.
 type farConsts struct {
-	last    []uint32 // by value: the block of the last use so far, or of the definition, plus 1; 0 if it is no constant
-	pairs   int
-	targets []clif.Target // scratch
+	last  []uint32 // by value: the block of the last use so far, or of the definition, plus 1; 0 if it is no constant
+	pairs int
 }
 
 // tooMany reports whether constants of f would live in so many blocks that each block should make those that it uses.
@@ -39,16 +38,10 @@ func (fc *farConsts) tooMany(f *clif.Func, o *BlockOrder) bool {
 				fc.last[d.Result] = uint32(bi) + 1
 				continue
 			}
-			args := [...]uint32{d.A, d.B, d.C}
-			for _, v := range args[:d.NumArgs()] {
-				fc.use(v, bi)
-			}
-			if d.Op != clif.OpBrTable { // whose list is of targets
-				fc.uses(f.VarArgs(d), bi)
-			}
-			fc.targets = f.AppendTargets(fc.targets[:0], d)
-			for _, t := range fc.targets {
-				fc.uses(f.TargetArgs(t), bi)
+			fc.uses(d.Operands(), bi)
+			fc.uses(f.ListOperands(d), bi)
+			for _, t := range f.TargetsOf(d) {
+				fc.uses(f.TargetArgs(clif.Target(t)), bi)
 			}
 			if fc.pairs > limit {
 				return true

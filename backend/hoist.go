@@ -246,7 +246,7 @@ func (h *hoister) hoist(u *DefUse, o *BlockOrder, b int, i clif.Inst, d *clif.In
 	room := maxHoisted
 	for n := lp.consts; n != 0; n = h.list[n-1].before {
 		x := &u.F.Insts[h.list[n-1].inst]
-		if x.Op == d.Op && x.Type == d.Type && x.Imm == d.Imm && (d.Op != clif.OpVconst || x.B == d.B && x.C == d.C) {
+		if x.Op == d.Op && x.Type == d.Type && x.Imm == d.Imm && (d.Op != clif.OpVconst || x.Args[1] == d.Args[1] && x.Args[2] == d.Args[2]) {
 			u.canon[d.Result] = x.Result
 			return true
 		}

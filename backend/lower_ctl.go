@@ -166,7 +166,7 @@ func lowerBrTable(l *Lower, _ clif.Inst, d *clif.InstData) {
 
 // lowerTableFirst applies RuleTableFirst.
 func lowerTableFirst(l *Lower, m *Match) {
-	entries := l.TableEdges(int(m.D.C))
+	entries := l.TableEdges(int(m.D.Args[2]))
 	first := 1
 	for first < len(entries)-1 && entries[first] == entries[0] {
 		l.F.Stop.PollAt(first)
@@ -194,7 +194,7 @@ func (l *Lower) lowerTable(d *clif.InstData, first int) {
 
 // jumpTable returns op with the entries of the br_table d.
 func (l *Lower) jumpTable(op Op, d *clif.InstData) Inst {
-	entries := l.TableEdges(int(d.C))
+	entries := l.TableEdges(int(d.Args[2]))
 	return Inst{Op: op, Size: 4}.OfTable(l.JumpTable(entries, op == l.Target.Common.JumpChain), len(entries)-1)
 }
 
@@ -220,7 +220,7 @@ func lowerCallRef(l *Lower, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerReturn(l *Lower, _ clif.Inst, d *clif.InstData) {
-	for n, v := range l.F.VarArgs(d) {
+	for n, v := range l.F.ListOperands(d) {
 		if base, word, ok := l.Hidden(n); ok {
 			l.storeReg(Based(base, int32(8*word)), l.Use(clif.Value(v)))
 		}

@@ -231,7 +231,7 @@ var (
 		"two-bytes":    func(_ *Lower, m *Match) bool { return m.Bytes <= 2 },
 		"one-byte":     func(_ *Lower, m *Match) bool { return m.Bytes == 1 },
 		"mask-covers":  func(_ *Lower, m *Match) bool { mask := int64(1)<<(8*m.Bytes) - 1; return m.K&mask == mask },
-		"few-entries":  func(l *Lower, m *Match) bool { return m.D.C-1 <= MaxChain && l.NumSuccs() > 1 },
+		"few-entries":  func(l *Lower, m *Match) bool { return m.D.Args[2]-1 <= MaxChain && l.NumSuccs() > 1 },
 		"rare-entries": func(l *Lower, m *Match) bool { return m.D.Cond == clif.TableRare && l.NumSuccs() > 1 },
 	}
 )

@@ -31,27 +31,8 @@ func (f *Func) resolveAlias(v Value) Value {
 
 // ResolveOperands replaces aliases among the operands of d.
 func (f *Func) ResolveOperands(d *InstData) {
-	values := f.Values
-	switch d.NumArgs() {
-	case 3:
-		if values[d.C].Kind == ValueAlias {
-			d.C = uint32(f.resolveAlias(Value(d.C)))
-		}
-		fallthrough
-	case 2:
-		if values[d.B].Kind == ValueAlias {
-			d.B = uint32(f.resolveAlias(Value(d.B)))
-		}
-		fallthrough
-	case 1:
-		if values[d.A].Kind == ValueAlias {
-			d.A = uint32(f.resolveAlias(Value(d.A)))
-		}
-	}
-	switch d.Op {
-	case OpCall, OpCallRef, OpReturn: // the list of OpBrTable is of targets
-		f.resolveList(f.VarArgs(d))
-	}
+	f.resolveList(d.Operands())
+	f.resolveList(f.ListOperands(d))
 }
 
 // ResolveInsts replaces aliases among the operands of all instructions.

@@ -81,17 +81,17 @@ func (b *Builder) RefNull(t Type) Value { return b.emit1(InstData{Op: OpRefNull,
 
 // Unary is op x; t is the controlling type.
 func (b *Builder) Unary(op Opcode, t Type, x Value) Value {
-	return b.emit1(InstData{Op: op, Type: t, A: uint32(x)}, op.ResultType(t))
+	return b.emit1(InstData{Op: op, Type: t, Args: [3]uint32{uint32(x)}}, op.ResultType(t))
 }
 
 // Binary is x op y.
 func (b *Builder) Binary(op Opcode, t Type, x, y Value) Value {
-	return b.emit1(InstData{Op: op, Type: t, A: uint32(x), B: uint32(y)}, op.ResultType(t))
+	return b.emit1(InstData{Op: op, Type: t, Args: [3]uint32{uint32(x), uint32(y)}}, op.ResultType(t))
 }
 
 // Ternary is op of x, y and z.
 func (b *Builder) Ternary(op Opcode, t Type, x, y, z Value) Value {
-	return b.emit1(InstData{Op: op, Type: t, A: uint32(x), B: uint32(y), C: uint32(z)}, op.ResultType(t))
+	return b.emit1(InstData{Op: op, Type: t, Args: [3]uint32{uint32(x), uint32(y), uint32(z)}}, op.ResultType(t))
 }
 
 // Vconst returns the vector with the given halves.
@@ -103,54 +103,54 @@ func (b *Builder) Vconst(low, high uint64) Value {
 
 // Extract returns a lane of x: op is OpVextract or OpVextractS.
 func (b *Builder) Extract(op Opcode, shape Type, x Value, lane uint8) Value {
-	return b.emit1(InstData{Op: op, Type: shape, A: uint32(x), Imm: uint64(lane)}, op.ResultType(shape))
+	return b.emit1(InstData{Op: op, Type: shape, Args: [3]uint32{uint32(x)}, Imm: uint64(lane)}, op.ResultType(shape))
 }
 
 // Insert returns x with a lane replaced by y.
 func (b *Builder) Insert(shape Type, x, y Value, lane uint8) Value {
-	return b.emit1(InstData{Op: OpVinsert, Type: shape, A: uint32(x), B: uint32(y), Imm: uint64(lane)}, V128)
+	return b.emit1(InstData{Op: OpVinsert, Type: shape, Args: [3]uint32{uint32(x), uint32(y)}, Imm: uint64(lane)}, V128)
 }
 
 // Shuffle returns lanes of x and y.
 func (b *Builder) Shuffle(x, y Value, lanes [16]uint8) Value {
-	d := InstData{Op: OpVshuffle, Type: I8x16, A: uint32(x), B: uint32(y)}
+	d := InstData{Op: OpVshuffle, Type: I8x16, Args: [3]uint32{uint32(x), uint32(y)}}
 	d.SetLanes(lanes)
 	return b.emit1(d, V128)
 }
 
 // Vicmp compares lanes of integers.
 func (b *Builder) Vicmp(cc IntCC, shape Type, x, y Value) Value {
-	return b.emit1(InstData{Op: OpVicmp, Type: shape, Cond: uint8(cc), A: uint32(x), B: uint32(y)}, V128)
+	return b.emit1(InstData{Op: OpVicmp, Type: shape, Cond: uint8(cc), Args: [3]uint32{uint32(x), uint32(y)}}, V128)
 }
 
 // Vfcmp compares lanes of floats.
 func (b *Builder) Vfcmp(cc FloatCC, shape Type, x, y Value) Value {
-	return b.emit1(InstData{Op: OpVfcmp, Type: shape, Cond: uint8(cc), A: uint32(x), B: uint32(y)}, V128)
+	return b.emit1(InstData{Op: OpVfcmp, Type: shape, Cond: uint8(cc), Args: [3]uint32{uint32(x), uint32(y)}}, V128)
 }
 
 // Icmp compares integers of type t; the result is an i32, 0 or 1.
 func (b *Builder) Icmp(cc IntCC, t Type, x, y Value) Value {
-	return b.emit1(InstData{Op: OpIcmp, Type: t, Cond: uint8(cc), A: uint32(x), B: uint32(y)}, I32)
+	return b.emit1(InstData{Op: OpIcmp, Type: t, Cond: uint8(cc), Args: [3]uint32{uint32(x), uint32(y)}}, I32)
 }
 
 // Fcmp compares floats of type t.
 func (b *Builder) Fcmp(cc FloatCC, t Type, x, y Value) Value {
-	return b.emit1(InstData{Op: OpFcmp, Type: t, Cond: uint8(cc), A: uint32(x), B: uint32(y)}, I32)
+	return b.emit1(InstData{Op: OpFcmp, Type: t, Cond: uint8(cc), Args: [3]uint32{uint32(x), uint32(y)}}, I32)
 }
 
 // Select is c != 0 ? x : y.
 func (b *Builder) Select(t Type, c, x, y Value) Value {
-	return b.emit1(InstData{Op: OpSelect, Type: t, A: uint32(c), B: uint32(x), C: uint32(y)}, t)
+	return b.emit1(InstData{Op: OpSelect, Type: t, Args: [3]uint32{uint32(c), uint32(x), uint32(y)}}, t)
 }
 
 // Load reads memory m at addr + offset.
 func (b *Builder) Load(t Type, a Access, m MemoryIndex, addr Value, offset uint64) Value {
-	return b.emit1(InstData{Op: OpLoad, Type: t, Cond: uint8(a), Aux: uint32(m), A: uint32(addr), Imm: offset}, t)
+	return b.emit1(InstData{Op: OpLoad, Type: t, Cond: uint8(a), Aux: uint32(m), Args: [3]uint32{uint32(addr)}, Imm: offset}, t)
 }
 
 // Store writes x of type t to memory m at addr + offset.
 func (b *Builder) Store(t Type, a Access, m MemoryIndex, addr, x Value, offset uint64) {
-	b.emit(InstData{Op: OpStore, Type: t, Cond: uint8(a), Aux: uint32(m), A: uint32(addr), B: uint32(x), Imm: offset})
+	b.emit(InstData{Op: OpStore, Type: t, Cond: uint8(a), Aux: uint32(m), Args: [3]uint32{uint32(addr), uint32(x)}, Imm: offset})
 }
 
 // Entity returns an instruction of FormatEntity or FormatEntity2 with a result.
@@ -165,7 +165,7 @@ func (b *Builder) EntityEffect(op Opcode, t Type, aux, aux2 uint32, args ...Valu
 
 func entityInst(op Opcode, t Type, aux, aux2 uint32, args []Value) InstData {
 	d := InstData{Op: op, Type: t, Aux: aux, Imm: uint64(aux2)}
-	for i, p := range [...]*uint32{&d.A, &d.B, &d.C} {
+	for i, p := range [...]*uint32{&d.Args[0], &d.Args[1], &d.Args[2]} {
 		if i < len(args) {
 			*p = uint32(args[i])
 		}
@@ -183,17 +183,17 @@ func (b *Builder) Trap(code abi.TrapCode) { b.emit(InstData{Op: OpTrap, Cond: ui
 
 // TrapIf traps if c is not zero.
 func (b *Builder) TrapIf(c Value, code abi.TrapCode) {
-	b.emit(InstData{Op: OpTrapIf, A: uint32(c), Cond: uint8(code)})
+	b.emit(InstData{Op: OpTrapIf, Args: [3]uint32{uint32(c)}, Cond: uint8(code)})
 }
 
 // Bound emits an instruction whose result is x, an i64. It traps unless x, unsigned, is less than n.
 func (b *Builder) Bound(x, n Value, code abi.TrapCode) Value {
-	return b.emit1(InstData{Op: OpBound, Type: I64, A: uint32(x), B: uint32(n), Cond: uint8(code)}, I64)
+	return b.emit1(InstData{Op: OpBound, Type: I64, Args: [3]uint32{uint32(x), uint32(n)}, Cond: uint8(code)}, I64)
 }
 
 // SigCheck traps unless callee is a function of type sig.
 func (b *Builder) SigCheck(sig SigIndex, callee Value) {
-	b.emit(InstData{Op: OpSigCheck, Aux: uint32(sig), A: uint32(callee)})
+	b.emit(InstData{Op: OpSigCheck, Aux: uint32(sig), Args: [3]uint32{uint32(callee)}})
 }
 
 // results appends values of the given types as the results of i.
@@ -212,14 +212,14 @@ func (b *Builder) results(i Inst, types []Type) (first Value) {
 // Call calls function fn; the results are consecutive values from first.
 func (b *Builder) Call(fn FuncIndex, args []Value) (first Value) {
 	l := MakeList(b.F, args)
-	i := b.emit(InstData{Op: OpCall, Aux: uint32(fn), B: l.Off, C: l.Len})
+	i := b.emit(InstData{Op: OpCall, Aux: uint32(fn), Args: [3]uint32{0, l.Off, l.Len}})
 	return b.results(i, b.F.Mod.FuncSig(fn).Results)
 }
 
 // CallRef calls callee, which must be a function of type sig.
 func (b *Builder) CallRef(sig SigIndex, callee Value, args []Value) (first Value) {
 	l := MakeList(b.F, args)
-	i := b.emit(InstData{Op: OpCallRef, Aux: uint32(sig), A: uint32(callee), B: l.Off, C: l.Len})
+	i := b.emit(InstData{Op: OpCallRef, Aux: uint32(sig), Args: [3]uint32{uint32(callee), l.Off, l.Len}})
 	return b.results(i, b.F.Mod.Sigs[sig].Results)
 }
 
@@ -231,21 +231,21 @@ func (b *Builder) Target(blk Block, args []Value) Target {
 }
 
 // Jump ends the block.
-func (b *Builder) Jump(t Target) { b.emit(InstData{Op: OpJump, B: uint32(t)}) }
+func (b *Builder) Jump(t Target) { b.emit(InstData{Op: OpJump, Args: [3]uint32{0, uint32(t)}}) }
 
 // Branch ends the block: to then if c is not zero, else to els.
 func (b *Builder) Branch(c Value, then, els Target) {
-	b.emit(InstData{Op: OpBranch, A: uint32(c), B: uint32(then), C: uint32(els)})
+	b.emit(InstData{Op: OpBranch, Args: [3]uint32{uint32(c), uint32(then), uint32(els)}})
 }
 
 // BrTable ends the block: to targets[min(x, len(targets)-1)].
 func (b *Builder) BrTable(x Value, targets []Target) {
 	l := MakeList(b.F, targets)
-	b.emit(InstData{Op: OpBrTable, A: uint32(x), B: l.Off, C: l.Len})
+	b.emit(InstData{Op: OpBrTable, Args: [3]uint32{uint32(x), l.Off, l.Len}})
 }
 
 // Return ends the block.
 func (b *Builder) Return(results []Value) {
 	l := MakeList(b.F, results)
-	b.emit(InstData{Op: OpReturn, B: l.Off, C: l.Len})
+	b.emit(InstData{Op: OpReturn, Args: [3]uint32{0, l.Off, l.Len}})
 }

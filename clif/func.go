@@ -2,7 +2,6 @@ package clif
 
 import (
 	"encoding/binary"
-	"strings"
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
@@ -17,8 +16,8 @@ type InstData struct {
 	// NumResults values, numbered from Result, are the results.
 	NumResults uint16
 	Result     Value
-	A, B, C    uint32 // Values, Targets or a pool list, as the format says
-	Aux        uint32 // an entity of the module
+	Args       [3]uint32 // A, B and C of the format: Values, Targets or a pool list
+	Aux        uint32    // an entity of the module
 	Imm        uint64
 }
 
@@ -26,13 +25,13 @@ type InstData struct {
 const TableRare = 1
 
 // ArgA, ArgB and ArgC are the value operands.
-func (d *InstData) ArgA() Value { return Value(d.A) }
+func (d *InstData) ArgA() Value { return Value(d.Args[0]) }
 
 // ArgB returns the second value operand.
-func (d *InstData) ArgB() Value { return Value(d.B) }
+func (d *InstData) ArgB() Value { return Value(d.Args[1]) }
 
 // ArgC returns the third value operand.
-func (d *InstData) ArgC() Value { return Value(d.C) }
+func (d *InstData) ArgC() Value { return Value(d.Args[2]) }
 
 // IntCC returns the condition of an icmp.
 func (d *InstData) IntCC() IntCC { return IntCC(d.Cond) }
@@ -47,11 +46,11 @@ func (d *InstData) Access() Access { return Access(d.Cond) }
 func (d *InstData) Trap() abi.TrapCode { return abi.TrapCode(d.Cond) }
 
 // V128 returns the halves of the constant of a vconst: Imm is the low one, B and C are the high one.
-func (d *InstData) V128() (low, high uint64) { return d.Imm, uint64(d.C)<<32 | uint64(d.B) }
+func (d *InstData) V128() (low, high uint64) { return d.Imm, uint64(d.Args[2])<<32 | uint64(d.Args[1]) }
 
 // SetV128 sets the constant of a vconst.
 func (d *InstData) SetV128(low, high uint64) {
-	d.Imm, d.B, d.C = low, uint32(high), uint32(high>>32)
+	d.Imm, d.Args[1], d.Args[2] = low, uint32(high), uint32(high>>32)
 }
 
 // Lane returns the lane of a vextract or vinsert.
@@ -61,7 +60,7 @@ func (d *InstData) Lane() uint8 { return uint8(d.Imm) }
 // hold them in this order.
 func (d *InstData) Lanes() (lanes [16]uint8) {
 	binary.LittleEndian.PutUint64(lanes[:], d.Imm)
-	binary.LittleEndian.PutUint32(lanes[8:], d.C)
+	binary.LittleEndian.PutUint32(lanes[8:], d.Args[2])
 	binary.LittleEndian.PutUint32(lanes[12:], d.Aux)
 	return lanes
 }
@@ -69,7 +68,7 @@ func (d *InstData) Lanes() (lanes [16]uint8) {
 // SetLanes sets the lanes of a vshuffle.
 func (d *InstData) SetLanes(lanes [16]uint8) {
 	d.Imm = binary.LittleEndian.Uint64(lanes[:])
-	d.C = binary.LittleEndian.Uint32(lanes[8:])
+	d.Args[2] = binary.LittleEndian.Uint32(lanes[8:])
 	d.Aux = binary.LittleEndian.Uint32(lanes[12:])
 }
 
@@ -219,15 +218,6 @@ func (f *Func) Params(b Block) []uint32 { return f.ListAt(f.Blocks[b].Params) }
 // TargetArgs returns the arguments of t, as numbers of Values; they may be written.
 func (f *Func) TargetArgs(t Target) []uint32 { return f.ListAt(f.Targets[t].Args) }
 
-// VarArgs returns the pool list of a call, return or br_table.
-func (f *Func) VarArgs(d *InstData) []uint32 {
-	switch d.Op {
-	case OpCall, OpCallRef, OpReturn, OpBrTable:
-		return f.Pool[d.B : d.B+d.C : d.B+d.C]
-	}
-	return nil
-}
-
 // TypeOf returns the type of v.
 func (f *Func) TypeOf(v Value) Type { return f.Values[v].Type }
 
@@ -237,49 +227,6 @@ func (f *Func) DefInst(v Value) Inst {
 		return Inst(d.Def)
 	}
 	return NoInst
-}
-
-// NumArgs returns how many of A, B, C are values.
-func (d *InstData) NumArgs() int { return int(numArgs[d.Op]) }
-
-var numArgs = func() (n [NumOpcodes]uint8) {
-	for op := range n {
-		n[op] = Opcode(op).numArgs()
-	}
-	return n
-}()
-
-// numArgs returns how many values the format of op has besides a list.
-func (op Opcode) numArgs() uint8 {
-	switch info := op.Info(); info.Format {
-	case FormatUnary, FormatExtract, FormatLoad, FormatTrapIf, FormatBranch, FormatBrTable, FormatCallRef:
-		return 1
-	case FormatBinary, FormatInsert, FormatShuffle, FormatIntCmp, FormatFloatCmp, FormatStore, FormatBound:
-		return 2
-	case FormatTernary:
-		return 3
-	case FormatEntity, FormatEntity2:
-		args, _, _ := strings.Cut(info.Sig, ":")
-		return uint8(len(args))
-	}
-	return 0
-}
-
-// AppendTargets appends the branch targets of d to dst, in order of edges.
-func (f *Func) AppendTargets(dst []Target, d *InstData) []Target {
-	switch d.Op {
-	case OpJump:
-		return append(dst, Target(d.B))
-	case OpBranch:
-		return append(dst, Target(d.B), Target(d.C))
-	case OpBrTable:
-		n := len(dst)
-		dst = append(dst, make([]Target, d.C)...)
-		for k, t := range f.VarArgs(d) {
-			dst[n+k] = Target(t)
-		}
-	}
-	return dst
 }
 
 // Terminator returns the last instruction of b that is not a nop, or NoInst.

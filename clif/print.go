@@ -166,19 +166,19 @@ var formats = [...]func(*Printer, *strings.Builder, *InstData){
 	FormatBound: func(_ *Printer, b *strings.Builder, d *InstData) {
 		fmt.Fprintf(b, " %v, %v, %v", d.ArgA(), d.ArgB(), d.Trap())
 	},
-	FormatJump: func(p *Printer, b *strings.Builder, d *InstData) { b.WriteString(" " + p.target(Target(d.B))) },
+	FormatJump: func(p *Printer, b *strings.Builder, d *InstData) { b.WriteString(" " + p.target(Target(d.Args[1]))) },
 	FormatBranch: func(p *Printer, b *strings.Builder, d *InstData) {
-		fmt.Fprintf(b, " %v, %s, %s", d.ArgA(), p.target(Target(d.B)), p.target(Target(d.C)))
+		fmt.Fprintf(b, " %v, %s, %s", d.ArgA(), p.target(Target(d.Args[1])), p.target(Target(d.Args[2])))
 	},
 	FormatBrTable: printBrTable,
-	FormatReturn:  func(p *Printer, b *strings.Builder, d *InstData) { printList(b, p.F.VarArgs(d)) },
+	FormatReturn:  func(p *Printer, b *strings.Builder, d *InstData) { printList(b, p.F.ListOperands(d)) },
 	FormatCall: func(p *Printer, b *strings.Builder, d *InstData) {
 		fmt.Fprintf(b, " fn%d", d.Aux)
-		printParens(b, p.F.VarArgs(d))
+		printParens(b, p.F.ListOperands(d))
 	},
 	FormatCallRef: func(p *Printer, b *strings.Builder, d *InstData) {
 		fmt.Fprintf(b, " sig%d, %v", d.Aux, d.ArgA())
-		printParens(b, p.F.VarArgs(d))
+		printParens(b, p.F.ListOperands(d))
 	},
 }
 
@@ -195,11 +195,8 @@ func printConst(_ *Printer, b *strings.Builder, d *InstData) {
 	}
 }
 
-func (d *InstData) args() [3]uint32 { return [3]uint32{d.A, d.B, d.C} }
-
 func printArgs(_ *Printer, b *strings.Builder, d *InstData) {
-	args := d.args()
-	printList(b, args[:d.NumArgs()])
+	printList(b, d.Operands())
 }
 
 // printLane writes: vinsert.i32x4 v1, v2, 3.
@@ -257,15 +254,14 @@ func printEntity(_ *Printer, b *strings.Builder, d *InstData) {
 	if info.Format == FormatEntity2 {
 		fmt.Fprintf(b, ", %v%d", info.Entity2, d.Imm)
 	}
-	args := d.args()
-	for _, a := range args[:d.NumArgs()] {
+	for _, a := range d.Operands() {
 		fmt.Fprintf(b, ", %v", Value(a))
 	}
 }
 
 func printBrTable(p *Printer, b *strings.Builder, d *InstData) {
 	fmt.Fprintf(b, " %v, [", d.ArgA())
-	for i, t := range p.F.VarArgs(d) {
+	for i, t := range p.F.TargetsOf(d) {
 		if i > 0 {
 			b.WriteString(", ")
 		}

@@ -200,10 +200,9 @@ func (e *editor) typ(i clif.Inst) {
 	d := &e.f.Insts[i]
 	was := d.Type
 	d.Type = clif.Type(e.IntN(int(clif.NumTypes)))
-	args := [...]*uint32{&d.A, &d.B, &d.C}
-	for _, a := range args[:d.NumArgs()] {
-		if e.f.TypeOf(clif.Value(*a)) == was {
-			*a = e.value(d.Type, i)
+	for k, a := range d.Operands() {
+		if e.f.TypeOf(clif.Value(a)) == was {
+			d.Args[k] = e.value(d.Type, i)
 		}
 	}
 	if d.NumResults == 1 && e.f.TypeOf(d.Result) == was {
@@ -231,9 +230,8 @@ func (e *editor) value(t clif.Type, i clif.Inst) uint32 {
 // operand exchanges one for another value of its type.
 func (e *editor) operand(i clif.Inst) {
 	d := &e.f.Insts[i]
-	args := [...]*uint32{&d.A, &d.B, &d.C}
-	if n := d.NumArgs(); n > 0 {
-		a := args[e.IntN(n)]
+	if args := d.Operands(); len(args) > 0 {
+		a := &args[e.IntN(len(args))]
 		*a = e.value(e.f.TypeOf(clif.Value(*a)), i)
 	}
 }
@@ -241,9 +239,9 @@ func (e *editor) operand(i clif.Inst) {
 // listed exchanges a value in a list: of a call, a return, or for the parameters of a target.
 func (e *editor) listed(i clif.Inst) {
 	d := &e.f.Insts[i]
-	list := e.f.VarArgs(d)
-	if targets := e.f.AppendTargets(nil, d); len(targets) > 0 {
-		list = e.f.TargetArgs(targets[e.IntN(len(targets))])
+	list := e.f.ListOperands(d)
+	if targets := e.f.TargetsOf(d); len(targets) > 0 {
+		list = e.f.TargetArgs(clif.Target(targets[e.IntN(len(targets))]))
 	}
 	if len(list) > 0 {
 		v := &list[e.IntN(len(list))]
@@ -254,7 +252,7 @@ func (e *editor) listed(i clif.Inst) {
 // targets makes one target of a branch a copy of another, or makes it go to another block with the same arguments.
 func (e *editor) targets(i clif.Inst) {
 	d := &e.f.Insts[i]
-	targets := e.f.AppendTargets(nil, d)
+	targets := e.f.TargetsOf(d)
 	if len(targets) == 0 {
 		return
 	}
@@ -333,17 +331,10 @@ func (e *editor) replace(old, v uint32) {
 	}
 	for k := range e.f.Insts {
 		d := &e.f.Insts[k]
-		args := [...]*uint32{&d.A, &d.B, &d.C}
-		for _, a := range args[:d.NumArgs()] {
-			if *a == old {
-				*a = v
-			}
-		}
-		if d.Op != clif.OpBrTable {
-			swap(e.f.VarArgs(d))
-		}
-		for _, t := range e.f.AppendTargets(nil, d) {
-			swap(e.f.TargetArgs(t))
+		swap(d.Operands())
+		swap(e.f.ListOperands(d))
+		for _, t := range e.f.TargetsOf(d) {
+			swap(e.f.TargetArgs(clif.Target(t)))
 		}
 	}
 }
@@ -352,14 +343,13 @@ func (e *editor) replace(old, v uint32) {
 func (e *editor) repeat(i clif.Inst) {
 	d := e.f.Insts[e.IntN(len(e.f.Insts))]
 	fresh := e.IntN(2) == 0
-	args := [...]*uint32{&d.A, &d.B, &d.C}
-	for _, a := range args[:d.NumArgs()] {
-		if v := e.f.Values[*a]; fresh || v.Kind == clif.ValueResult && v.Def >= uint32(i) {
-			*a = e.value(v.Type, i)
+	for k, a := range d.Operands() {
+		if v := e.f.Values[a]; fresh || v.Kind == clif.ValueResult && v.Def >= uint32(i) {
+			d.Args[k] = e.value(v.Type, i)
 		}
 	}
-	if l := e.f.VarArgs(&d); l != nil {
-		d.B = clif.MakeList(e.f, l).Off
+	if d.HasList() {
+		d.Args[1] = clif.MakeList(e.f, e.f.Pool[d.Args[1]:d.Args[1]+d.Args[2]]).Off
 	}
 	types := make([]clif.Type, d.NumResults)
 	for n := range types {
@@ -377,7 +367,7 @@ func (e *editor) define(i clif.Inst) {
 		d.Type = (d.Type + 1) % clif.NumControlTypes
 	}
 	operands, result, _ := strings.Cut(info.Sig, ":")
-	args := [...]*uint32{&d.A, &d.B, &d.C}
+	args := [...]*uint32{&d.Args[0], &d.Args[1], &d.Args[2]}
 	for k := range operands {
 		*args[k] = e.value(e.typeOf(operands[k], d.Type), i)
 	}
@@ -473,10 +463,9 @@ func (e *editor) insert(i clif.Inst, d clif.InstData, results ...clif.Type) {
 		return
 	}
 	next := &f.Insts[i+1]
-	args := [...]*uint32{&next.A, &next.B, &next.C}
-	for _, a := range args[:next.NumArgs()] {
-		if f.TypeOf(clif.Value(*a)) == results[0] {
-			*a = uint32(d.Result)
+	for k, a := range next.Operands() {
+		if f.TypeOf(clif.Value(a)) == results[0] {
+			next.Args[k] = uint32(d.Result)
 			return
 		}
 	}

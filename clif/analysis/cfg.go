@@ -63,7 +63,9 @@ func (c *CFG) Compute(f *clif.Func) {
 		f.Stop.Poll()
 		if t := f.Terminator(clif.Block(blk)); t != clif.NoInst {
 			start := len(c.succs)
-			c.succs = f.AppendTargets(c.succs, &f.Insts[t])
+			for _, t := range f.TargetsOf(&f.Insts[t]) {
+				c.succs = append(c.succs, clif.Target(t))
+			}
 			if f.Insts[t].Op == clif.OpBrTable {
 				c.dedup(start)
 			}

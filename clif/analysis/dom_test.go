@@ -47,7 +47,7 @@ func reach(f *clif.Func, cut clif.Block) []bool {
 			continue
 		}
 		seen[b] = true
-		for _, t := range f.AppendTargets(nil, &f.Insts[f.Terminator(b)]) {
+		for _, t := range f.TargetsOf(&f.Insts[f.Terminator(b)]) {
 			work = append(work, f.Targets[t].Block)
 		}
 	}

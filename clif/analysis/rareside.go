@@ -14,8 +14,8 @@ const maxGuess = 16
 
 // RareSide returns the target, 0 or 1, that the branch d of a resumable function rarely takes, or -1 if there is no reason to think so. A guess, it may be wrong.
 func RareSide(f *clif.Func, d *clif.InstData) int {
-	for k, t := range [...]clif.Target{clif.Target(d.B), clif.Target(d.C)} {
-		a, other := f.Targets[t].Block, f.Targets[[...]uint32{d.C, d.B}[k]].Block
+	for k, t := range [...]clif.Target{clif.Target(d.Args[1]), clif.Target(d.Args[2])} {
+		a, other := f.Targets[t].Block, f.Targets[[...]uint32{d.Args[2], d.Args[1]}[k]].Block
 		end, calls := f.Terminator(a), false
 		if unwinds(f, a) {
 			return k
@@ -26,7 +26,7 @@ func RareSide(f *clif.Func, d *clif.InstData) int {
 		for i := max(f.Blocks[a].Start, end-min(end, maxGuess)); i < end; i++ {
 			calls = calls || f.Insts[i].Op.Has(effect.Calls)
 		}
-		x, y := f.Targets[f.Insts[end].B].Block, f.Targets[f.Insts[end].C].Block
+		x, y := f.Targets[f.Insts[end].Args[1]].Block, f.Targets[f.Insts[end].Args[2]].Block
 		switch {
 		case !calls:
 		case atOnce(f, x, clif.OpReturn) && atOnce(f, y, clif.OpTrap):
@@ -41,7 +41,7 @@ func RareSide(f *clif.Func, d *clif.InstData) int {
 // unwinds reports whether block b calls a function that never returns 0, and then returns.
 func unwinds(f *clif.Func, b clif.Block) bool {
 	end := f.Terminator(b)
-	if end == clif.NoInst || f.Insts[end].Op != clif.OpReturn && (f.Insts[end].Op != clif.OpJump || !atOnce(f, f.Targets[f.Insts[end].B].Block, clif.OpReturn)) {
+	if end == clif.NoInst || f.Insts[end].Op != clif.OpReturn && (f.Insts[end].Op != clif.OpJump || !atOnce(f, f.Targets[f.Insts[end].Args[1]].Block, clif.OpReturn)) {
 		return false
 	}
 	for i := end; i > max(f.Blocks[b].Start, end-min(end, maxGuess)); {

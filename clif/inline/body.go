@@ -72,8 +72,7 @@ func (n *Inliner) Keep(f *clif.Func, once bool) *Body {
 			for v := range clif.Value(d.NumResults) {
 				g.Values = append(g.Values, clif.ValueData{Type: f.TypeOf(d.Result + v), Num: uint16(v), Def: uint32(len(g.Insts))})
 			}
-			r.old = f.AppendTargets(r.old[:0], &d)
-			for _, t := range r.old {
+			for _, t := range f.TargetsOf(&d) {
 				r.targets[t] = uint32(len(g.Targets))
 				td := &f.Targets[t]
 				g.Targets = append(g.Targets, clif.TargetData{Block: clif.Block(r.blocks[td.Block]), Args: r.list(g, f, td.Args)})
@@ -118,7 +117,6 @@ func (n *Inliner) keepPlace(g, f *clif.Func, src uint32) uint32 {
 type renaming struct {
 	value, block, target, place uint32
 	values, blocks, targets     []uint32
-	old                         []clif.Target
 	// With tables: how many instructions, values and targets there are, and words in lists.
 	insts, named, edges, words uint32
 }
@@ -148,10 +146,11 @@ func (r *renaming) number(f *clif.Func) {
 			for k := range uint32(d.NumResults) {
 				name(uint32(d.Result) + k)
 			}
-			r.words += uint32(len(f.VarArgs(d)))
+			if d.HasList() {
+				r.words += d.Args[2]
+			}
 		}
-		r.old = f.AppendTargets(r.old[:0], &f.Insts[f.Terminator(b)])
-		for _, t := range r.old {
+		for _, t := range f.TargetsOf(&f.Insts[f.Terminator(b)]) {
 			r.edges++
 			r.words += f.Targets[t].Args.Len
 		}
@@ -211,35 +210,6 @@ func (r *renaming) inst(f, g *clif.Func, d clif.InstData) clif.InstData {
 	if d.NumResults > 0 {
 		d.Result = clif.Value(r.valueOf(uint32(d.Result)))
 	}
-	args := [...]*uint32{&d.A, &d.B, &d.C}
-	for _, a := range args[:d.NumArgs()] {
-		*a = r.valueOf(*a)
-	}
-	switch d.Op {
-	case clif.OpBranch:
-		d.C = r.targetOf(d.C)
-		fallthrough
-	case clif.OpJump:
-		d.B = r.targetOf(d.B)
-	default:
-		r.varArgs(f, g, &d)
-	}
+	f.CopyOperands(&d, g, r.valueOf, r.targetOf)
 	return d
-}
-
-// varArgs copies the list of d.
-func (r *renaming) varArgs(f, g *clif.Func, d *clif.InstData) {
-	list := g.VarArgs(d)
-	if list == nil {
-		return
-	}
-	d.B = uint32(len(f.Pool))
-	for _, x := range list {
-		if d.Op == clif.OpBrTable {
-			x = r.targetOf(x)
-		} else {
-			x = r.valueOf(x)
-		}
-		f.Pool = append(f.Pool, x)
-	}
 }

@@ -205,7 +205,7 @@ func (n *Inliner) call(f *clif.Func, b clif.Block, s *site) clif.Block {
 		}
 		f.Inlined = append(f.Inlined, p)
 	}
-	n.emit(f, jumpTo(f, clif.Block(r.block), f.VarArgs(&d)), src)
+	n.emit(f, jumpTo(f, clif.Block(r.block), f.ListOperands(&d)), src)
 	f.Blocks[b].End = clif.Inst(len(n.out.Insts))
 	after := n.resultBlock(f, &d)
 	for k := range g.Blocks {
@@ -230,7 +230,7 @@ func (n *Inliner) call(f *clif.Func, b clif.Block, s *site) clif.Block {
 // returned returns the jump that takes the place of ret, a return of g, which is e in f.
 func (n *Inliner) returned(f, g *clif.Func, ret, e *clif.InstData, leave clif.Target, after clif.Block) clif.InstData {
 	if leave == clif.NoTarget || !nonzero(g, ret) {
-		return jumpTo(f, after, f.VarArgs(e))
+		return jumpTo(f, after, f.ListOperands(e))
 	}
 	return jumpTo(f, f.Targets[leave].Block, f.TargetArgs(leave))
 }
@@ -250,5 +250,5 @@ func (n *Inliner) resultBlock(f *clif.Func, d *clif.InstData) clif.Block {
 // jumpTo returns a jump to b with arguments.
 func jumpTo(f *clif.Func, b clif.Block, args []uint32) clif.InstData {
 	f.Targets = append(f.Targets, clif.TargetData{Block: b, Args: clif.MakeList(f, args)})
-	return clif.InstData{Op: clif.OpJump, Result: clif.NoValue, B: uint32(len(f.Targets) - 1)}
+	return clif.InstData{Op: clif.OpJump, Result: clif.NoValue, Args: [3]uint32{0, uint32(len(f.Targets) - 1)}}
 }

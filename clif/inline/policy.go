@@ -87,7 +87,6 @@ type heat struct {
 	at    []uint32 // by block: where it is in the layout
 	end   []uint32 // by position: where the loop with this header ends
 	loops []uint32 // by position: how many loops are around it
-	edges []clif.Target
 }
 
 // of returns how many loops are around a block, at most as many as there are limits for.
@@ -108,8 +107,7 @@ func (h *heat) compute(f *clif.Func) {
 	}
 	for n, b := range f.Layout {
 		f.Stop.Poll()
-		h.edges = f.AppendTargets(h.edges[:0], &f.Insts[f.Terminator(b)])
-		for _, t := range h.edges {
+		for _, t := range f.TargetsOf(&f.Insts[f.Terminator(b)]) {
 			if to := h.at[f.Targets[t].Block]; to <= uint32(n) {
 				h.end[to] = uint32(n) + 1
 			}

@@ -31,12 +31,12 @@ func (n *Inliner) leaves(f *clif.Func, b clif.Block, i clif.Inst, body *Body) cl
 		}
 	}
 	zero, other, all := results(&body.f)
-	leave := clif.Target(br.B)
+	leave := clif.Target(br.Args[1])
 	if !zero || !other || !apart(f, f.Insts[i:end], leave) || !n.mayDecide(f, i, br) {
 		return clif.NoTarget
 	}
 	if all {
-		*br = clif.InstData{Op: clif.OpJump, Result: clif.NoValue, B: br.C}
+		*br = clif.InstData{Op: clif.OpJump, Result: clif.NoValue, Args: [3]uint32{0, br.Args[2]}}
 	}
 	return leave
 }
@@ -50,7 +50,7 @@ func results(g *clif.Func) (zero, other, all bool) {
 		case nonzero(g, d):
 			other = true
 		default:
-			k := g.DefInst(clif.Value(g.VarArgs(d)[0]))
+			k := g.DefInst(clif.Value(g.ListOperands(d)[0]))
 			isZero := k != clif.NoInst && g.Insts[k].Op == clif.OpIconst
 			zero, all = zero || isZero, all && isZero
 		}
@@ -60,7 +60,7 @@ func results(g *clif.Func) (zero, other, all bool) {
 
 // nonzero reports whether d returns a constant other than 0.
 func nonzero(g *clif.Func, d *clif.InstData) bool {
-	k := g.DefInst(clif.Value(g.VarArgs(d)[0]))
+	k := g.DefInst(clif.Value(g.ListOperands(d)[0]))
 	return k != clif.NoInst && g.Insts[k].Op == clif.OpIconst && g.Insts[k].Imm != 0
 }
 
@@ -73,8 +73,7 @@ func apart(f *clif.Func, from []clif.InstData, t clif.Target) bool {
 	}
 	for i := f.Blocks[to].Start; i <= end; i++ {
 		d := &f.Insts[i]
-		args := [...]uint32{d.A, d.B, d.C}
-		if gives(from, args[:d.NumArgs()]) || gives(from, f.VarArgs(d)) {
+		if gives(from, d.Operands()) || gives(from, f.ListOperands(d)) {
 			return false
 		}
 	}
@@ -105,7 +104,7 @@ func (n *Inliner) mayDecide(f *clif.Func, i clif.Inst, br *clif.InstData) bool {
 	e := &c.Log[len(c.Log)-1]
 	e.Src = f.Offset(f.Srcs[i])
 	if c.Trace {
-		e.Before = fmt.Sprintf("a branch to %v or %v behind the call", f.Targets[br.B].Block, f.Targets[br.C].Block)
+		e.Before = fmt.Sprintf("a branch to %v or %v behind the call", f.Targets[br.Args[1]].Block, f.Targets[br.Args[2]].Block)
 		e.After = []string{"edges to them from the returns of constants"}
 	}
 	return true

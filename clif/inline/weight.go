@@ -11,7 +11,6 @@ import (
 type scales struct {
 	usual []bool // by block
 	work  []clif.Block
-	edges []clif.Target
 }
 
 // callWeight is the weight of a call in a body: with it the function is not a leaf, so that only one of two calls is saved.
@@ -36,7 +35,7 @@ func (s *scales) weigh(f *clif.Func) (weight int) {
 			switch {
 			case d.Op == clif.OpBrTable && resumable && b == f.Layout[0]: // calls have a constant for it
 			case d.Op == clif.OpBrTable:
-				weight += int(d.C)
+				weight += int(d.Args[2])
 			case d.Op.Has(effect.Calls):
 				weight += callWeight
 			case !weightless[d.Op]:
@@ -55,9 +54,9 @@ func (s *scales) isResumable(f *clif.Func) bool {
 		return false
 	}
 	d := &f.Insts[t]
-	s.edges = f.AppendTargets(s.edges[:0], d)
-	start := f.Targets[s.edges[0]].Block
-	for _, e := range s.edges {
+	edges := f.TargetsOf(d)
+	start := f.Targets[edges[0]].Block
+	for _, e := range edges {
 		to := f.Targets[e].Block
 		if end := f.Terminator(to); d.Cond != clif.TableRare && to != start && (end == clif.NoInst || f.Insts[end].Op != clif.OpTrap) {
 			return false
@@ -79,8 +78,7 @@ func (s *scales) findUsual(f *clif.Func) {
 		if t == clif.NoInst {
 			continue
 		}
-		s.edges = f.AppendTargets(s.edges[:0], &f.Insts[t])
-		edges, rare := s.edges, -1
+		edges, rare := f.TargetsOf(&f.Insts[t]), -1
 		if b == f.Layout[0] {
 			edges = edges[:1]
 		} else if f.Insts[t].Op == clif.OpBranch {

@@ -101,14 +101,11 @@ func (l *liveness) walk(b clif.Block, from clif.Inst, live bitset) {
 		for n := range clif.Value(d.NumResults) {
 			l.define(uint32(d.Result+n), live)
 		}
-		args := [...]uint32{d.A, d.B, d.C}
-		for _, a := range args[:d.NumArgs()] {
+		for _, a := range d.Operands() {
 			l.use(a, live)
 		}
-		if d.Op != clif.OpBrTable {
-			for _, a := range f.VarArgs(d) {
-				l.use(a, live)
-			}
+		for _, a := range f.ListOperands(d) {
+			l.use(a, live)
 		}
 	}
 }

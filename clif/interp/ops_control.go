@@ -115,9 +115,8 @@ var scalarOps = [clif.NumOpcodes]func(*machine, *clif.InstData){
 // opVector executes any operation on vectors without effects. Where an operand or the result is a scalar, the other half
 // does not count.
 func opVector(m *machine, d *clif.InstData) {
-	from := [3]uint32{d.A, d.B, d.C}
 	var args [3]arith.V128
-	for i, v := range from[:d.NumArgs()] {
+	for i, v := range d.Operands() {
 		args[i] = arith.V128{m.regs[v], m.highs[v]}
 	}
 	r := arith.Vector(d, 0, args[0], args[1], args[2])
@@ -158,7 +157,7 @@ func opSigCheck(m *machine, d *clif.InstData) {
 }
 
 func opCall(m *machine, d *clif.InstData) {
-	m.invoke(m.inst.funcs[d.Aux], d, m.fn.body.VarArgs(d))
+	m.invoke(m.inst.funcs[d.Aux], d, m.fn.body.ListOperands(d))
 }
 
 func opCallRef(m *machine, d *clif.InstData) {
@@ -167,22 +166,22 @@ func opCallRef(m *machine, d *clif.InstData) {
 		m.undefined("0x%x is not a reference to a function of that type", m.a(d))
 		return
 	}
-	m.invoke(f, d, m.fn.body.VarArgs(d))
+	m.invoke(f, d, m.fn.body.ListOperands(d))
 }
 
-func opJump(m *machine, d *clif.InstData) { m.jump(d.B) }
+func opJump(m *machine, d *clif.InstData) { m.jump(d.Args[1]) }
 
 func opBranch(m *machine, d *clif.InstData) {
 	if m.a(d) != 0 {
-		m.jump(d.B)
+		m.jump(d.Args[1])
 		return
 	}
-	m.jump(d.C)
+	m.jump(d.Args[2])
 }
 
 func opBrTable(m *machine, d *clif.InstData) {
-	targets := m.fn.body.VarArgs(d)
+	targets := m.fn.body.TargetsOf(d)
 	m.jump(targets[min(m.a(d), uint64(len(targets)-1))])
 }
 
-func opReturn(m *machine, d *clif.InstData) { m.doReturn(m.fn.body.VarArgs(d)) }
+func opReturn(m *machine, d *clif.InstData) { m.doReturn(m.fn.body.ListOperands(d)) }

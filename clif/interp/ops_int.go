@@ -12,9 +12,9 @@ import (
 // In a register an i32 or f32 is zero-extended. a, b and c are the operands of
 // d; set writes its result, truncated to the bits of its type.
 
-func (m *machine) a(d *clif.InstData) uint64 { return m.regs[d.A] }
-func (m *machine) b(d *clif.InstData) uint64 { return m.regs[d.B] }
-func (m *machine) c(d *clif.InstData) uint64 { return m.regs[d.C] }
+func (m *machine) a(d *clif.InstData) uint64 { return m.regs[d.Args[0]] }
+func (m *machine) b(d *clif.InstData) uint64 { return m.regs[d.Args[1]] }
+func (m *machine) c(d *clif.InstData) uint64 { return m.regs[d.Args[2]] }
 
 func (m *machine) set(d *clif.InstData, x uint64) {
 	if d.Type == clif.I32 {
@@ -153,9 +153,9 @@ func opSextend(m *machine, d *clif.InstData) { m.set64(d, uint64(int32(m.a(d))))
 func opIreduce(m *machine, d *clif.InstData) { m.set(d, m.a(d)) }
 
 func opSelect(m *machine, d *clif.InstData) {
-	v := d.C
+	v := d.Args[2]
 	if m.a(d) != 0 {
-		v = d.B
+		v = d.Args[1]
 	}
 	m.set64(d, m.regs[v])
 	if d.Type == clif.V128 {

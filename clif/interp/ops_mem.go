@@ -65,7 +65,7 @@ func opStore(m *machine, d *clif.InstData) {
 	default:
 		binary.LittleEndian.PutUint64(p, x)
 		if n == 16 {
-			binary.LittleEndian.PutUint64(p[8:], m.highs[d.B])
+			binary.LittleEndian.PutUint64(p[8:], m.highs[d.Args[1]])
 		}
 	}
 }
@@ -137,7 +137,7 @@ func opGlobalGet(m *machine, d *clif.InstData) {
 func opGlobalSet(m *machine, d *clif.InstData) {
 	g := m.inst.globals[d.Aux]
 	if g.Bits = m.a(d); d.Type == clif.V128 {
-		g.High = m.highs[d.A]
+		g.High = m.highs[d.Args[0]]
 	}
 }
 

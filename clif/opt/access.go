@@ -5,7 +5,6 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -111,7 +110,7 @@ func (c *folder) address(d *clif.InstData) {
 	base := clif.Value(at.base - 1)
 	_, start := c.sum(base)
 	if k = c.trunc(clif.I32, k-start); base != d.ArgA() && k < c.bounds.get(base).end+c.spare() && k+d.Imm <= math.MaxInt32 && c.may(RuleAddressSum) {
-		d.A, d.Imm = uint32(base), d.Imm+k
+		d.Args[0], d.Imm = uint32(base), d.Imm+k
 	}
 }
 
@@ -134,7 +133,7 @@ func ruleLoad(c *folder, d *clif.InstData) (clif.Value, bool) {
 		c.loaded(d) != nil || !c.may(RuleLoadLow) {
 		return none, false
 	}
-	load := clif.InstData{Op: clif.OpLoad, Type: clif.I32, Cond: uint8(clif.Full), Aux: d.Aux, A: d.A, Imm: d.Imm, NumResults: 1}
+	load := clif.InstData{Op: clif.OpLoad, Type: clif.I32, Cond: uint8(clif.Full), Aux: d.Aux, Args: [3]uint32{d.Args[0]}, Imm: d.Imm, NumResults: 1}
 	if f := c.loaded(&load); f != nil {
 		load.Result = f.value // all of it: this is no narrow load of 32 bits
 	} else {
@@ -143,14 +142,13 @@ func ruleLoad(c *folder, d *clif.InstData) (clif.Value, bool) {
 		c.read(&load)
 		c.place(&load)
 	}
-	*d = clif.InstData{Op: clif.OpUextend, Type: clif.I64, A: uint32(load.Result), Result: d.Result, NumResults: 1}
+	*d = clif.InstData{Op: clif.OpUextend, Type: clif.I64, Args: [3]uint32{uint32(load.Result)}, Result: d.Result, NumResults: 1}
 	return none, true
 }
 
 // demand is which values have a use that needs more than their low half, before the pass.
 type demand struct {
-	upper   []bool        // by value
-	targets []clif.Target // scratch
+	upper []bool // by value
 }
 
 // compute fills upper. Uses come before definitions, except where values go around a loop as parameters, whose upper halves
@@ -177,25 +175,10 @@ func (u *demand) compute(f *clif.Func, order []clif.Block) {
 
 // uses notes that d needs all of its operands.
 func (u *demand) uses(f *clif.Func, d *clif.InstData) {
-	switch d.NumArgs() {
-	case 3:
-		u.upper[f.Resolve(d.ArgC())] = true
-		fallthrough
-	case 2:
-		u.upper[f.Resolve(d.ArgB())] = true
-		fallthrough
-	case 1:
-		u.upper[f.Resolve(d.ArgA())] = true
-	}
-	if d.Op.Has(effect.Calls) || d.Op == clif.OpReturn {
-		u.all(f, f.VarArgs(d))
-	}
-	if !d.Op.IsTerminator() {
-		return
-	}
-	u.targets = f.AppendTargets(u.targets[:0], d)
-	for _, t := range u.targets {
-		u.all(f, f.TargetArgs(t))
+	u.all(f, d.Operands())
+	u.all(f, f.ListOperands(d))
+	for _, t := range f.TargetsOf(d) {
+		u.all(f, f.TargetArgs(clif.Target(t)))
 	}
 }
 

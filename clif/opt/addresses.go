@@ -245,7 +245,7 @@ func (p *addressPass) shorten(i clif.Inst, d *clif.InstData) bool {
 	if p.o.tracing() {
 		before = rewrite.Text(p.f, d)
 	}
-	d.A = uint32(x)
+	d.Args[0] = uint32(x)
 	d.Imm += k
 	if p.o.tracing() {
 		p.o.note(p.f.Offset(p.f.Srcs[i]), before, rewrite.Text(p.f, d))

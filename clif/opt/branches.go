@@ -28,7 +28,7 @@ func (c *folder) simplifyEffect(d *clif.InstData) bool {
 func (c *folder) trapIf(d *clif.InstData) bool {
 	x, neg, changed := c.strip(d.ArgA())
 	if changed && !neg && c.may(RuleTrapIfStrip) {
-		d.A = uint32(x)
+		d.Args[0] = uint32(x)
 	}
 	switch c.decided(d.ArgA()) {
 	case isZero:
@@ -52,7 +52,7 @@ func (c *folder) terminator(d *clif.InstData) {
 	case clif.OpBranch:
 		c.branch(d)
 	case clif.OpBrTable:
-		targets := c.f.VarArgs(d)
+		targets := c.f.TargetsOf(d)
 		if x, ok := c.constant(d.ArgA()); ok && c.may(RuleTableConst) {
 			toJump(d, targets[min(x, uint64(len(targets)-1))])
 		} else if len(targets) == 1 && c.may(RuleTableOne) {
@@ -63,23 +63,23 @@ func (c *folder) terminator(d *clif.InstData) {
 
 func (c *folder) branch(d *clif.InstData) {
 	if x, neg, changed := c.strip(d.ArgA()); changed && c.may(RuleBranchStrip) {
-		d.A = uint32(x)
+		d.Args[0] = uint32(x)
 		if neg {
-			d.B, d.C = d.C, d.B
+			d.Args[1], d.Args[2] = d.Args[2], d.Args[1]
 		}
 	}
 	switch x := c.decided(d.ArgA()); {
 	case x == isNonzero && c.may(RuleBranchDecided):
-		toJump(d, d.B)
+		toJump(d, d.Args[1])
 	case x == isZero && c.may(RuleBranchDecided):
-		toJump(d, d.C)
-	case (d.B == d.C || sameTarget(c.f, clif.Target(d.B), clif.Target(d.C))) && c.may(RuleBranchAgree):
-		toJump(d, d.B)
+		toJump(d, d.Args[2])
+	case (d.Args[1] == d.Args[2] || sameTarget(c.f, clif.Target(d.Args[1]), clif.Target(d.Args[2]))) && c.may(RuleBranchAgree):
+		toJump(d, d.Args[1])
 	}
 }
 
 func toJump(d *clif.InstData, t uint32) {
-	*d = clif.InstData{Op: clif.OpJump, Result: clif.NoValue, B: t}
+	*d = clif.InstData{Op: clif.OpJump, Result: clif.NoValue, Args: [3]uint32{0, t}}
 }
 
 func sameTarget(f *clif.Func, a, b clif.Target) bool {
@@ -102,14 +102,13 @@ func threadEmpty(o *Optimizer, f *clif.Func) {
 	for _, b := range f.Layout {
 		f.Stop.Poll()
 		d := &f.Insts[f.Terminator(b)]
-		o.targets = f.AppendTargets(o.targets[:0], d)
-		for _, t := range o.targets {
-			changed = thread(o, f, t) || changed
+		for _, t := range f.TargetsOf(d) {
+			changed = thread(o, f, clif.Target(t)) || changed
 		}
-		if d.Op == clif.OpBranch && d.B != d.C && sameTarget(f, clif.Target(d.B), clif.Target(d.C)) && o.may(RuleEdgesAgree) {
-			toJump(d, d.B)
+		if d.Op == clif.OpBranch && d.Args[1] != d.Args[2] && sameTarget(f, clif.Target(d.Args[1]), clif.Target(d.Args[2])) && o.may(RuleEdgesAgree) {
+			toJump(d, d.Args[1])
 			if o.tracing() {
-				o.note(f.Offset(f.Srcs[f.Terminator(b)]), "br of "+b.String(), "jump "+f.Targets[d.B].Block.String())
+				o.note(f.Offset(f.Srcs[f.Terminator(b)]), "br of "+b.String(), "jump "+f.Targets[d.Args[1]].Block.String())
 			}
 			changed = true
 		}
@@ -127,7 +126,7 @@ func thread(o *Optimizer, f *clif.Func, t clif.Target) (changed bool) {
 		if d.Op != clif.OpJump || f.Blocks[b].Params.Len > 0 || !isEmpty(f, b) || b == f.Entry() {
 			return changed
 		}
-		next := f.Targets[d.B]
+		next := f.Targets[d.Args[1]]
 		if next.Block == b || !o.may(RuleThreadEdge) {
 			return changed
 		}

@@ -34,7 +34,7 @@ func pieces(n uint64) (p [maxInlineBytes/16 + 1]piece, count int) {
 
 // access is a load or store of the piece at an address.
 func (p *piece) access(op clif.Opcode, memory uint32, addr clif.Value) clif.InstData {
-	d := clif.InstData{Op: op, Type: clif.I32, Cond: uint8(clif.Full), Aux: memory, A: uint32(addr), Imm: p.at, Result: clif.NoValue}
+	d := clif.InstData{Op: op, Type: clif.I32, Cond: uint8(clif.Full), Aux: memory, Args: [3]uint32{uint32(addr)}, Imm: p.at, Result: clif.NoValue}
 	switch p.size {
 	case 1:
 		d.Cond = uint8(clif.U8)
@@ -76,7 +76,7 @@ func (c *folder) bulk(d *clif.InstData) bool {
 	to := c.unary(clif.OpIreduce, clif.I32, d.ArgA())
 	for i := range p[:count] {
 		store := p[i].access(clif.OpStore, d.Aux, to)
-		store.B = uint32(values[i])
+		store.Args[1] = uint32(values[i])
 		if !c.write(&store) {
 			c.place(&store)
 		}
@@ -92,7 +92,7 @@ func (c *folder) fillPieces(x clif.Value, p []piece, values []clif.Value) {
 	for i := range p {
 		switch p[i].size {
 		case 16:
-			values[i] = c.make1(clif.InstData{Op: clif.OpVsplat, Type: clif.I64x2, A: uint32(word)}, clif.V128)
+			values[i] = c.make1(clif.InstData{Op: clif.OpVsplat, Type: clif.I64x2, Args: [3]uint32{uint32(word)}}, clif.V128)
 		case 8:
 			values[i] = word
 		default:

@@ -122,13 +122,13 @@ func (l *byteLoop) find(h clif.Block) bool {
 
 // loops reports whether the branch d goes back to the header, and keeps the edge.
 func (l *byteLoop) loops(d *clif.InstData) bool {
-	then, els := l.f.Targets[d.B].Block, l.f.Targets[d.C].Block
+	then, els := l.f.Targets[d.Args[1]].Block, l.f.Targets[d.Args[2]].Block
 	if (then == l.header) == (els == l.header) {
 		return false
 	}
-	l.back = clif.Target(d.B)
+	l.back = clif.Target(d.Args[1])
 	if els == l.header {
-		l.back = clif.Target(d.C)
+		l.back = clif.Target(d.Args[2])
 	}
 	return true
 }
@@ -140,9 +140,9 @@ func (l *byteLoop) findCompare(d *clif.InstData) bool {
 	if cond == nil || cond.Op != clif.OpIcmp || cond.IntCC() > clif.Ne {
 		return false
 	}
-	equal := clif.Target(d.B)
+	equal := clif.Target(d.Args[1])
 	if cond.IntCC() == clif.Ne {
-		equal = clif.Target(d.C)
+		equal = clif.Target(d.Args[2])
 	}
 	x, y := l.inside(cond.ArgA()), l.inside(cond.ArgB())
 	next := f.Targets[equal].Block
@@ -222,7 +222,7 @@ func (l *byteLoop) addressed(x, y *clif.InstData) bool {
 func (l *byteLoop) findCount(d *clif.InstData) bool {
 	l.count, l.limit = d.ArgA(), clif.NoValue
 	stays := clif.Ne // if not, this holds where the loop goes on
-	if clif.Target(d.C) == l.back {
+	if clif.Target(d.Args[2]) == l.back {
 		stays = clif.Eq
 	}
 	if c := l.inside(l.count); c != nil && c.Op == clif.OpIcmp {

@@ -82,8 +82,8 @@ func (c *folder) sigCheck(d *clif.InstData) bool {
 		*d = clif.InstData{Op: clif.OpTrap, Cond: uint8(abi.TrapBadSignature), Result: none}
 		return false
 	case in.Op == clif.OpTableGet && c.entries(in) != nil && m.Tables[in.Aux].HasOnly && m.Sigs[m.Tables[in.Aux].Only].Equal(&m.Sigs[d.Aux]) && c.may(RuleSigOne):
-		null := c.make1(clif.InstData{Op: clif.OpRefIsNull, Type: clif.FuncRef, A: d.A}, clif.I32)
-		*d = clif.InstData{Op: clif.OpTrapIf, Cond: uint8(abi.TrapUninitializedElement), A: uint32(null), Result: none}
+		null := c.make1(clif.InstData{Op: clif.OpRefIsNull, Type: clif.FuncRef, Args: [3]uint32{d.Args[0]}}, clif.I32)
+		*d = clif.InstData{Op: clif.OpTrapIf, Cond: uint8(abi.TrapUninitializedElement), Args: [3]uint32{uint32(null)}, Result: none}
 		return c.trapIf(d)
 	}
 	return c.table.find(c, d) != none && c.may(RuleEqualCheck)
@@ -98,7 +98,7 @@ func (c *folder) hasSig(in *clif.InstData, sig uint32) bool {
 func (c *folder) call(d *clif.InstData) {
 	if d.Op == clif.OpCallRef {
 		if in := c.defOp(d.ArgA(), clif.OpFuncAddr); in != nil && c.hasSig(in, d.Aux) && c.may(RuleCallKnown) {
-			d.Op, d.Aux, d.A = clif.OpCall, in.Aux, 0
+			d.Op, d.Aux, d.Args[0] = clif.OpCall, in.Aux, 0
 		}
 	}
 	if writes := c.f.Mod.WrittenBy(d); writes != 0 {

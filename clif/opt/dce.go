@@ -125,20 +125,11 @@ func (l *liveness) need(f *clif.Func, v clif.Value) {
 }
 
 func (l *liveness) needArgs(f *clif.Func, d *clif.InstData) {
-	switch d.NumArgs() {
-	case 3:
-		l.need(f, d.ArgC())
-		fallthrough
-	case 2:
-		l.need(f, d.ArgB())
-		fallthrough
-	case 1:
-		l.need(f, d.ArgA())
+	for _, a := range d.Operands() {
+		l.need(f, clif.Value(a))
 	}
-	if d.Op != clif.OpBrTable {
-		for _, a := range f.VarArgs(d) {
-			l.need(f, clif.Value(a))
-		}
+	for _, a := range f.ListOperands(d) {
+		l.need(f, clif.Value(a))
 	}
 }
 

@@ -19,10 +19,10 @@ var isBool = [clif.NumOpcodes]bool{
 func (c *folder) edges(d *clif.InstData) {
 	switch {
 	case d.Op == clif.OpJump:
-		c.edge(d, clif.Target(d.B))
-	case d.Op == clif.OpBranch && d.B != d.C:
-		c.decidedEdge(d, clif.Target(d.B), isNonzero)
-		c.decidedEdge(d, clif.Target(d.C), isZero)
+		c.edge(d, clif.Target(d.Args[1]))
+	case d.Op == clif.OpBranch && d.Args[1] != d.Args[2]:
+		c.decidedEdge(d, clif.Target(d.Args[1]), isNonzero)
+		c.decidedEdge(d, clif.Target(d.Args[2]), isZero)
 	}
 }
 

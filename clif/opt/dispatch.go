@@ -176,12 +176,12 @@ func (p *dispatchPass) examine(f *clif.Func, b clif.Block, t clif.Target) {
 func wayOf(f *clif.Func, d *clif.InstData, x uint64) clif.Target {
 	switch {
 	case d.Op == clif.OpBrTable:
-		table := f.VarArgs(d)
+		table := f.TargetsOf(d)
 		return clif.Target(table[min(x, uint64(len(table)-1))])
 	case x != 0:
-		return clif.Target(d.B)
+		return clif.Target(d.Args[1])
 	}
-	return clif.Target(d.C)
+	return clif.Target(d.Args[2])
 }
 
 // evalGlue returns what d of dispatcher b computes if b gets args.
@@ -249,20 +249,11 @@ func (p *dispatchPass) private(o *Optimizer, f *clif.Func) bool {
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
 			f.Stop.PollAt(int(i))
 			d := &f.Insts[i]
-			switch d.NumArgs() {
-			case 3:
-				p.use(f, d.C, b, false)
-				fallthrough
-			case 2:
-				p.use(f, d.B, b, false)
-				fallthrough
-			case 1:
-				p.use(f, d.A, b, false)
+			for _, v := range d.Operands() {
+				p.use(f, v, b, false)
 			}
-			if d.Op != clif.OpBrTable { // whose list is of targets
-				for _, v := range f.VarArgs(d) {
-					p.use(f, v, b, false)
-				}
+			for _, v := range f.ListOperands(d) {
+				p.use(f, v, b, false)
 			}
 		}
 		for _, t := range o.cfg.Succs(b) {

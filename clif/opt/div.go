@@ -189,7 +189,7 @@ func udivConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 	case y == 1 && c.may(RuleUdivOne):
 		return d.ArgA(), false
 	case isPow2(y) && c.may(RuleUdivPow2):
-		d.Op, d.B = clif.OpUshr, uint32(c.iconst(d.Type, uint64(bits.TrailingZeros64(y))))
+		d.Op, d.Args[1] = clif.OpUshr, uint32(c.iconst(d.Type, uint64(bits.TrailingZeros64(y))))
 		return none, true
 	case y != 0 && !isPow2(y) && c.may(RuleUdivConst):
 		return c.udiv(d.Type, d.ArgA(), y), false
@@ -213,7 +213,7 @@ func sdivConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 func uremConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 	switch {
 	case isPow2(y) && c.may(RuleUremPow2):
-		d.Op, d.B = clif.OpBand, uint32(c.iconst(d.Type, y-1))
+		d.Op, d.Args[1] = clif.OpBand, uint32(c.iconst(d.Type, y-1))
 		return none, true
 	case y != 0 && !isPow2(y) && c.may(RuleUremConst):
 		return c.remainder(d, c.udiv(d.Type, d.ArgA(), y), y), false

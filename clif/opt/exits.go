@@ -149,13 +149,8 @@ func (p *exitPass) findUses() {
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
 			f.Stop.PollAt(int(i))
 			d := &f.Insts[i]
-			args := [...]*uint32{&d.A, &d.B, &d.C}
-			for _, slot := range args[:d.NumArgs()] {
-				p.use(b, i, slot)
-			}
-			if d.Op != clif.OpBrTable { // whose list is of targets
-				p.useAll(b, i, f.VarArgs(d))
-			}
+			p.useAll(b, i, d.Operands())
+			p.useAll(b, i, f.ListOperands(d))
 		}
 		for _, t := range p.o.cfg.Succs(b) {
 			p.useAll(b, f.Terminator(b), f.TargetArgs(t))
@@ -240,5 +235,5 @@ func (p *exitPass) rewrite() {
 func (p *exitPass) value(x *loopValue, at clif.Inst) clif.Value {
 	t := p.f.TypeOf(x.v)
 	k := p.add(p.f, at, t, clif.InstData{Op: clif.OpIconst, Type: t, Imm: p.o.trunc(t, -x.k)})
-	return p.add(p.f, at, t, clif.InstData{Op: clif.OpIadd, Type: t, A: uint32(x.next), B: uint32(k)})
+	return p.add(p.f, at, t, clif.InstData{Op: clif.OpIadd, Type: t, Args: [3]uint32{uint32(x.next), uint32(k)}})
 }

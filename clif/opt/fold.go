@@ -177,13 +177,13 @@ func (c *folder) follow(from clif.Block, t clif.Target) bool {
 	d := &c.out[n-1]
 	switch d.Op {
 	case clif.OpJump:
-		return clif.Target(d.B) == t
+		return clif.Target(d.Args[1]) == t
 	case clif.OpBranch:
 		switch {
-		case d.B == d.C:
-		case clif.Target(d.B) == t:
+		case d.Args[1] == d.Args[2]:
+		case clif.Target(d.Args[1]) == t:
 			c.truth.set(d.ArgA(), isNonzero)
-		case clif.Target(d.C) == t:
+		case clif.Target(d.Args[2]) == t:
 			c.truth.set(d.ArgA(), isZero)
 		default:
 			return false
@@ -236,8 +236,8 @@ func (c *folder) instructions(b clif.Block) (end bool, next clif.Block) {
 		}
 		c.end(d)
 		c.edges(d)
-		if d.Op == clif.OpJump && c.mergeSuccessor(b, clif.Target(d.B)) {
-			return true, f.Targets[d.B].Block
+		if d.Op == clif.OpJump && c.mergeSuccessor(b, clif.Target(d.Args[1])) {
+			return true, f.Targets[d.Args[1]].Block
 		}
 		c.place(d)
 	}
@@ -361,11 +361,11 @@ func (c *folder) iconst(t clif.Type, x uint64) clif.Value {
 }
 
 func (c *folder) binary(op clif.Opcode, t clif.Type, x, y clif.Value) clif.Value {
-	return c.make1(clif.InstData{Op: op, Type: t, A: uint32(x), B: uint32(y)}, t)
+	return c.make1(clif.InstData{Op: op, Type: t, Args: [3]uint32{uint32(x), uint32(y)}}, t)
 }
 
 func (c *folder) unary(op clif.Opcode, t clif.Type, x clif.Value) clif.Value {
-	return c.make1(clif.InstData{Op: op, Type: t, A: uint32(x)}, t)
+	return c.make1(clif.InstData{Op: op, Type: t, Args: [3]uint32{uint32(x)}}, t)
 }
 
 // def returns the instruction that defines v, in the new array, or nil, as for NoValue. The pointer is to

@@ -44,15 +44,15 @@ func (t *scopedTable) undo(mark int) {
 func (t *scopedTable) hash(d *clif.InstData) uint64 {
 	const m = 0x9e3779b97f4a7c15
 	h := (uint64(d.Op)<<16 | uint64(d.Type)<<8 | uint64(d.Cond)) ^ t.seed
-	h = (h ^ uint64(d.A)<<32 ^ uint64(d.B)) * m
-	h = (h ^ h>>32 ^ uint64(d.C)<<32 ^ uint64(d.Aux)) * t.seed
+	h = (h ^ uint64(d.Args[0])<<32 ^ uint64(d.Args[1])) * m
+	h = (h ^ h>>32 ^ uint64(d.Args[2])<<32 ^ uint64(d.Aux)) * t.seed
 	h = (h ^ h>>32 ^ d.Imm) * t.seed
 	return h ^ h>>32
 }
 
 func equalInst(a, b *clif.InstData) bool {
-	return a.Op == b.Op && a.Type == b.Type && a.Cond == b.Cond && a.A == b.A && a.B == b.B &&
-		a.C == b.C && a.Aux == b.Aux && a.Imm == b.Imm
+	return a.Op == b.Op && a.Type == b.Type && a.Cond == b.Cond && a.Args[0] == b.Args[0] && a.Args[1] == b.Args[1] &&
+		a.Args[2] == b.Args[2] && a.Aux == b.Aux && a.Imm == b.Imm
 }
 
 // lookup returns the result of an instruction equal to d, or NoValue and the

@@ -26,10 +26,10 @@ type start struct {
 // guardOn is what holds on the edge e; its left side is NoValue if that is nothing.
 func (b *upperBounds) guardOn(e analysis.Edge) guard {
 	d := &b.f.Insts[b.f.Terminator(e.From)]
-	if d.Op != clif.OpBranch || d.B == d.C {
+	if d.Op != clif.OpBranch || d.Args[1] == d.Args[2] {
 		return guard{x: clif.NoValue, y: clif.NoValue}
 	}
-	return b.guardOf(d.ArgA(), clif.Target(d.B) == e.Target)
+	return b.guardOf(d.ArgA(), clif.Target(d.Args[1]) == e.Target)
 }
 
 // stepOf returns what next, the argument for parameter v on the edge back, adds to v: a constant.

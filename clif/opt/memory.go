@@ -58,7 +58,7 @@ func (m *memory) restore(l list) {
 // get returns the value that d would give, or NoValue.
 func (m *memory) get(op clif.Opcode, d *clif.InstData) clif.Value {
 	for i := range m.facts {
-		if f := &m.facts[i]; f.a == d.A && f.op == op && f.aux == d.Aux && f.imm == d.Imm && f.typ == d.Type && f.cond == d.Cond {
+		if f := &m.facts[i]; f.a == d.Args[0] && f.op == op && f.aux == d.Aux && f.imm == d.Imm && f.typ == d.Type && f.cond == d.Cond {
 			return f.value
 		}
 	}
@@ -68,7 +68,7 @@ func (m *memory) get(op clif.Opcode, d *clif.InstData) clif.Value {
 // put notes that op, with the other fields of d, would give v. The list has no such
 // fact yet.
 func (m *memory) put(op clif.Opcode, d *clif.InstData, v clif.Value) *fact {
-	f := fact{op: op, typ: d.Type, cond: d.Cond, aux: d.Aux, a: d.A, value: v, imm: d.Imm}
+	f := fact{op: op, typ: d.Type, cond: d.Cond, aux: d.Aux, a: d.Args[0], value: v, imm: d.Imm}
 	f.state = m.mod.ReadBy(&clif.InstData{Op: op, Aux: d.Aux})
 	if len(m.facts) < maxFacts {
 		m.facts = append(m.facts, f)
@@ -100,7 +100,7 @@ func (c *folder) loaded(d *clif.InstData) *fact {
 	for i := range c.mem.facts {
 		f := &c.mem.facts[i]
 		if f.at.x == at.x && f.op == clif.OpLoad && f.aux == d.Aux && f.typ == d.Type && f.cond == d.Cond && c.trunc(clif.I32, f.at.disp-at.disp) == 0 &&
-			(inSpace || f.a == d.A && f.imm == d.Imm) {
+			(inSpace || f.a == d.Args[0] && f.imm == d.Imm) {
 			return f
 		}
 	}

@@ -77,7 +77,6 @@ type Optimizer struct {
 	cfg      analysis.CFG
 	cfgValid bool // cfg is that of the function at hand
 	domValid bool // dom is that of cfg
-	targets  []clif.Target
 	dom      analysis.DomTree
 	fold     folder
 	live     liveness

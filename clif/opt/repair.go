@@ -44,12 +44,11 @@ func (r *ssaRepair) run(o *Optimizer, f *clif.Func) {
 
 // operands rewrites the operands of d in block b.
 func (r *ssaRepair) operands(b clif.Block, d *clif.InstData) {
-	args := [...]*uint32{&d.A, &d.B, &d.C}
-	for _, a := range args[:d.NumArgs()] {
-		*a = uint32(r.at(b, clif.Value(*a)))
+	for k, a := range d.Operands() {
+		d.Args[k] = uint32(r.at(b, clif.Value(a)))
 	}
-	if d.Op != clif.OpBrTable && len(r.f.VarArgs(d)) > 0 { // a table's list is of targets
-		r.list(b, d.B, d.C)
+	if len(r.f.ListOperands(d)) > 0 {
+		r.list(b, d.Args[1], d.Args[2])
 	}
 }
 

@@ -67,7 +67,7 @@ func rareTable(o *Optimizer, f *clif.Func) clif.Block {
 }
 
 // entries returns the targets of the table.
-func (p *resumePass) entries() []uint32 { return p.f.VarArgs(&p.f.Insts[p.table]) }
+func (p *resumePass) entries() []uint32 { return p.f.TargetsOf(&p.f.Insts[p.table]) }
 
 // entersLoop reports whether a rare entry leads into the middle of a loop without calls.
 func (p *resumePass) entersLoop(o *Optimizer) bool {
@@ -182,31 +182,7 @@ func (p *resumePass) newValue(v clif.Value, def uint32) clif.Value {
 
 // operands makes those of d, and its targets, the copy's.
 func (p *resumePass) operands(d *clif.InstData) {
-	args := [...]*uint32{&d.A, &d.B, &d.C}
-	for _, a := range args[:d.NumArgs()] {
-		*a = p.copied(*a)
-	}
-	switch d.Op {
-	case clif.OpBranch:
-		d.C = p.target(d.C)
-		fallthrough
-	case clif.OpJump:
-		d.B = p.target(d.B)
-		return
-	}
-	f := p.f
-	if list := f.VarArgs(d); len(list) > 0 {
-		d.B = clif.MakeList(f, list).Off
-		for k, x := range f.VarArgs(d) {
-			f.Stop.PollAt(k)
-			if d.Op == clif.OpBrTable {
-				x = p.target(x)
-			} else {
-				x = p.copied(x)
-			}
-			f.VarArgs(d)[k] = x // the pool may have moved
-		}
-	}
+	p.f.CopyOperands(d, p.f, p.copied, p.target)
 }
 
 func (p *resumePass) copied(v uint32) uint32 { return uint32(p.valueOf[p.f.Resolve(clif.Value(v))]) }

@@ -22,10 +22,10 @@ func decideReturns(o *Optimizer, f *clif.Func) {
 		if d.Op != clif.OpBranch || !o.returnsNonzero(f, d.ArgA()) || !o.may(RuleNonzeroResult) {
 			continue
 		}
-		toJump(d, d.B)
+		toJump(d, d.Args[1])
 		o.cfgValid = false
 		if o.tracing() {
-			o.note(f.Offset(f.Srcs[i]), "br of "+b.String(), "jump "+f.Targets[d.B].Block.String())
+			o.note(f.Offset(f.Srcs[i]), "br of "+b.String(), "jump "+f.Targets[d.Args[1]].Block.String())
 		}
 	}
 }

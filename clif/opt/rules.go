@@ -95,7 +95,7 @@ func ruleBinary(c *folder, d *clif.InstData) (clif.Value, bool) {
 		return none, false
 	}
 	if d.Op.Info().Commutative && c.constLeft(d) && c.may(RuleConstRight) {
-		d.A, d.B = d.B, d.A
+		d.Args[0], d.Args[1] = d.Args[1], d.Args[0]
 		return none, true
 	}
 	if yok {
@@ -105,7 +105,7 @@ func ruleBinary(c *folder, d *clif.InstData) (clif.Value, bool) {
 			}
 		}
 	}
-	if d.A == d.B {
+	if d.Args[0] == d.Args[1] {
 		switch d.Op {
 		case clif.OpIsub, clif.OpBxor:
 			if c.may(RuleSameZero) {
@@ -142,9 +142,9 @@ func reassociate(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 	if !ok || !c.may(RuleReassociate) {
 		return none, false
 	}
-	a := in.A
+	a := in.Args[0]
 	r, _ := c.eval(d.Op, d.Type, k, y)
-	d.A, d.B = a, uint32(c.iconst(d.Type, r))
+	d.Args[0], d.Args[1] = a, uint32(c.iconst(d.Type, r))
 	return none, true
 }
 
@@ -159,7 +159,7 @@ func subConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 	if !c.may(RuleSubConst) {
 		return none, false
 	}
-	d.Op, d.B = clif.OpIadd, uint32(c.iconst(d.Type, -y))
+	d.Op, d.Args[1] = clif.OpIadd, uint32(c.iconst(d.Type, -y))
 	return none, true
 }
 
@@ -170,11 +170,11 @@ func mulConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 	case y == 1 && c.may(RuleMulOne):
 		return d.ArgA(), false
 	case y == c.allOnes(d.Type) && c.may(RuleMulMinusOne):
-		d.Op, d.B = clif.OpIsub, d.A
-		d.A = uint32(c.iconst(d.Type, 0))
+		d.Op, d.Args[1] = clif.OpIsub, d.Args[0]
+		d.Args[0] = uint32(c.iconst(d.Type, 0))
 		return none, true
 	case isPow2(y) && c.may(RuleMulPow2):
-		d.Op, d.B = clif.OpIshl, uint32(c.iconst(d.Type, uint64(bits.TrailingZeros64(y))))
+		d.Op, d.Args[1] = clif.OpIshl, uint32(c.iconst(d.Type, uint64(bits.TrailingZeros64(y))))
 		return none, true
 	}
 	return reassociate(c, d, y)
@@ -190,7 +190,7 @@ func andConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 	case c.mayBeOne(d.ArgA(), 0)&^y == 0 && c.may(RuleAndKnown):
 		return d.ArgA(), false
 	case d.Type == clif.I64 && y == c.allOnes(clif.I32) && c.may(RuleAndLowHalf):
-		d.Op, d.A, d.B = clif.OpUextend, uint32(c.unary(clif.OpIreduce, clif.I32, d.ArgA())), 0
+		d.Op, d.Args[0], d.Args[1] = clif.OpUextend, uint32(c.unary(clif.OpIreduce, clif.I32, d.ArgA())), 0
 		return none, true
 	}
 	return reassociate(c, d, y)
@@ -224,7 +224,7 @@ func invert(c *folder, d *clif.InstData) bool {
 		if !ok || !c.may(RuleNotSub) {
 			return false
 		}
-		d.Op, d.A, d.B = clif.OpIadd, in.B, uint32(c.iconst(d.Type, ^k))
+		d.Op, d.Args[0], d.Args[1] = clif.OpIadd, in.Args[1], uint32(c.iconst(d.Type, ^k))
 		return true
 	}
 	sum := c.defOp(d.ArgA(), clif.OpIadd)
@@ -241,7 +241,7 @@ func invert(c *folder, d *clif.InstData) bool {
 		return false
 	}
 	x := c.binary(clif.OpBxor, d.Type, xor.ArgA(), c.iconst(d.Type, ^k))
-	d.Op, d.A, d.B = clif.OpIadd, uint32(x), uint32(c.iconst(d.Type, -m))
+	d.Op, d.Args[0], d.Args[1] = clif.OpIadd, uint32(x), uint32(c.iconst(d.Type, -m))
 	return true
 }
 
@@ -298,7 +298,7 @@ func shiftConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 	case y%n == 0 && c.may(RuleShiftZero):
 		return d.ArgA(), false
 	case y >= n && c.may(RuleShiftFar):
-		d.B = uint32(c.iconst(d.Type, y%n))
+		d.Args[1] = uint32(c.iconst(d.Type, y%n))
 		return none, true
 	case d.Op == clif.OpUshr && y == n-1:
 		return carryBits(c, d)
@@ -314,7 +314,7 @@ func shiftConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
 	}
 	for _, op := range [...]clif.Opcode{clif.OpSext8, clif.OpSext16, clif.OpSext32} {
 		if n-y == uint64(c.extended(op)) && c.may(RuleShiftExtend) {
-			*d = clif.InstData{Op: op, Type: d.Type, A: in.A, Result: d.Result, NumResults: d.NumResults}
+			*d = clif.InstData{Op: op, Type: d.Type, Args: [3]uint32{in.Args[0]}, Result: d.Result, NumResults: d.NumResults}
 			return none, true
 		}
 	}
@@ -337,7 +337,7 @@ func ruleShift(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if m := c.defOp(d.ArgB(), clif.OpBand); m != nil {
 		n := uint64(c.bits(d.Type))
 		if k, ok := c.constant(m.ArgB()); ok && k&(n-1) == n-1 && c.may(RuleShiftMask) {
-			d.B = m.A
+			d.Args[1] = m.Args[0]
 			return none, true
 		}
 	}

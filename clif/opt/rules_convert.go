@@ -75,12 +75,12 @@ func ruleExtend(c *folder, d *clif.InstData) (clif.Value, bool) {
 	}
 	switch {
 	case d.Op == clif.OpSextend && in.Op == clif.OpIreduce && c.may(RuleSextendReduce):
-		d.Op, d.A = clif.OpSext32, in.A
+		d.Op, d.Args[0] = clif.OpSext32, in.Args[0]
 		return none, true
 	case d.Op == clif.OpUextend && in.Op == clif.OpIreduce && c.mayBeOne(in.ArgA(), 0)&^c.allOnes(clif.I32) == 0 && c.may(RuleUextendReduce):
 		return in.ArgA(), false
 	case d.Op == clif.OpSext32 && in.Op == clif.OpUextend && c.may(RuleSext32Uextend):
-		d.Op, d.A = clif.OpSextend, in.A
+		d.Op, d.Args[0] = clif.OpSextend, in.Args[0]
 		return none, true
 	case d.Op == clif.OpUextend:
 		return none, false
@@ -118,14 +118,14 @@ func ruleReduce(c *folder, d *clif.InstData) (clif.Value, bool) {
 		}
 	case clif.OpSext32:
 		if c.may(RuleReduceSext32) {
-			d.A = in.A
+			d.Args[0] = in.Args[0]
 			return none, true
 		}
 	case clif.OpBand:
 		k, ok := c.constant(in.ArgB())
 		switch {
 		case ok && c.trunc(clif.I32, k) == c.allOnes(clif.I32) && c.may(RuleReduceMask):
-			d.A = in.A
+			d.Args[0] = in.Args[0]
 			return none, true
 		case ok && c.hasLow(in.ArgA()) && c.may(RuleReduceAnd):
 			return c.narrow(d, clif.OpBand, c.low(in.ArgA()), c.iconst(clif.I32, k))
@@ -167,7 +167,7 @@ func reduceOnly(c *folder, d *clif.InstData) (clif.Value, bool) {
 
 // narrow replaces d, an ireduce, by op of the narrow x and y.
 func (c *folder) narrow(d *clif.InstData, op clif.Opcode, x, y clif.Value) (clif.Value, bool) {
-	*d = clif.InstData{Op: op, Type: clif.I32, A: uint32(x), B: uint32(y), Result: d.Result, NumResults: d.NumResults}
+	*d = clif.InstData{Op: op, Type: clif.I32, Args: [3]uint32{uint32(x), uint32(y)}, Result: d.Result, NumResults: d.NumResults}
 	return none, true
 }
 
@@ -214,10 +214,10 @@ func ruleIcmp(c *folder, d *clif.InstData) (clif.Value, bool) {
 	switch {
 	case xok && yok && c.may(RuleFoldIcmp):
 		return constResult(c, clif.I32, boolBits(c.compare(d.IntCC(), d.Type, x, y)))
-	case d.A == d.B && c.may(RuleIcmpSame):
+	case d.Args[0] == d.Args[1] && c.may(RuleIcmpSame):
 		return constResult(c, clif.I32, boolBits(c.compare(d.IntCC(), d.Type, 0, 0)))
 	case xok && !yok && c.may(RuleIcmpConstRight):
-		d.A, d.B, d.Cond = d.B, d.A, uint8(d.IntCC().Swap())
+		d.Args[0], d.Args[1], d.Cond = d.Args[1], d.Args[0], uint8(d.IntCC().Swap())
 		return none, true
 	case yok && y == 0:
 		if v, again := compareZero(c, d); v != none || again {
@@ -236,7 +236,7 @@ func compareExtended(c *folder, d *clif.InstData, y uint64, constant bool) (clif
 	if x == nil || x.Op != clif.OpUextend && x.Op != clif.OpSextend {
 		return none, false
 	}
-	cc, a, b := d.IntCC(), x.A, none
+	cc, a, b := d.IntCC(), x.Args[0], none
 	if x.Op == clif.OpUextend {
 		cc = unsignedCC[cc]
 	}
@@ -259,7 +259,7 @@ func compareExtended(c *folder, d *clif.InstData, y uint64, constant bool) (clif
 	if b == none {
 		return none, false
 	}
-	d.Type, d.Cond, d.A, d.B = clif.I32, uint8(cc), a, uint32(b)
+	d.Type, d.Cond, d.Args[0], d.Args[1] = clif.I32, uint8(cc), a, uint32(b)
 	return none, true
 }
 
@@ -301,8 +301,8 @@ func compareZero(c *folder, d *clif.InstData) (clif.Value, bool) {
 		d.Cond, d.Result = uint8(in.IntCC().Invert()), r
 		return none, true
 	case (in.Op == clif.OpUextend || in.Op == clif.OpSextend) && c.may(RuleIcmpExtendZero):
-		d.Type, d.A = clif.I32, in.A
-		d.B = uint32(c.iconst(clif.I32, 0))
+		d.Type, d.Args[0] = clif.I32, in.Args[0]
+		d.Args[1] = uint32(c.iconst(clif.I32, 0))
 		return none, true
 	}
 	return none, false
@@ -326,7 +326,7 @@ func (c *folder) strip(v clif.Value) (x clif.Value, negated, changed bool) {
 }
 
 func ruleSelect(c *folder, d *clif.InstData) (clif.Value, bool) {
-	if d.B == d.C && c.may(RuleSelectSame) {
+	if d.Args[1] == d.Args[2] && c.may(RuleSelectSame) {
 		return d.ArgB(), false
 	}
 	if x := c.decided(d.ArgA()); x != unknown && c.may(RuleSelectDecided) {
@@ -336,9 +336,9 @@ func ruleSelect(c *folder, d *clif.InstData) (clif.Value, bool) {
 		return d.ArgB(), false
 	}
 	if x, neg, changed := c.strip(d.ArgA()); changed && c.may(RuleSelectStrip) {
-		d.A = uint32(x)
+		d.Args[0] = uint32(x)
 		if neg {
-			d.B, d.C = d.C, d.B
+			d.Args[1], d.Args[2] = d.Args[2], d.Args[1]
 		}
 		return none, true
 	}
@@ -358,7 +358,7 @@ func (c *folder) selectBool(d *clif.InstData, x uint64) (clif.Value, bool) {
 		if x == 0 {
 			cc = clif.Eq
 		}
-		b = c.make1(clif.InstData{Op: clif.OpIcmp, Type: clif.I32, Cond: uint8(cc), A: d.A, B: uint32(c.iconst(clif.I32, 0))}, clif.I32)
+		b = c.make1(clif.InstData{Op: clif.OpIcmp, Type: clif.I32, Cond: uint8(cc), Args: [3]uint32{d.Args[0], uint32(c.iconst(clif.I32, 0))}}, clif.I32)
 	}
 	if d.Type == clif.I64 {
 		b = c.unary(clif.OpUextend, clif.I64, b)

@@ -40,7 +40,7 @@ func (c *folder) maskedLane(v clif.Value, t clif.Type) (x clif.Value, ok bool) {
 // ruleVsplat: only the low bits count; a lane of a vector is copied where it is.
 func ruleVsplat(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if x, ok := c.maskedLane(d.ArgA(), d.Type); ok && c.may(RuleLaneMask) {
-		d.A = uint32(x)
+		d.Args[0] = uint32(x)
 		return none, true
 	}
 	in := c.def(d.ArgA())
@@ -50,7 +50,7 @@ func ruleVsplat(c *folder, d *clif.InstData) (clif.Value, bool) {
 		for i := range lanes {
 			lanes[i] = in.Lane()*size + uint8(i)%size
 		}
-		shuffle := clif.InstData{Op: clif.OpVshuffle, Type: clif.I8x16, A: in.A, B: in.A}
+		shuffle := clif.InstData{Op: clif.OpVshuffle, Type: clif.I8x16, Args: [3]uint32{in.Args[0], in.Args[0]}}
 		shuffle.SetLanes(lanes)
 		return become(d, shuffle)
 	}
@@ -83,11 +83,11 @@ func ruleVextract(c *folder, d *clif.InstData) (clif.Value, bool) {
 	case in.Op == clif.OpVinsert && in.Type == d.Type && in.Lane() == d.Lane() && c.may(RuleExtractInserted):
 		return c.laneOf(d, in.ArgB()), false
 	case in.Op == clif.OpVinsert && in.Type == d.Type && in.Lane() != d.Lane() && c.may(RuleExtractOther):
-		d.A = in.A
+		d.Args[0] = in.Args[0]
 		return none, true
 	case in.Op == clif.OpVshuffle:
 		if from, lane, ok := wholeLane(in, d); ok && c.may(RuleExtractShuffle) {
-			d.A, d.Imm = from, uint64(lane)
+			d.Args[0], d.Imm = from, uint64(lane)
 			return none, true
 		}
 	}
@@ -105,23 +105,23 @@ func wholeLane(shuffle, d *clif.InstData) (from uint32, lane uint8, ok bool) {
 		}
 	}
 	if bytes[0] >= 16 {
-		return shuffle.B, (bytes[0] - 16) / size, true
+		return shuffle.Args[1], (bytes[0] - 16) / size, true
 	}
-	return shuffle.A, bytes[0] / size, true
+	return shuffle.Args[0], bytes[0] / size, true
 }
 
 // ruleVinsert: only the low bits count; a lane that is there already, or is written again.
 func ruleVinsert(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if x, ok := c.maskedLane(d.ArgB(), d.Type); ok && c.may(RuleLaneMask) {
-		d.B = uint32(x)
+		d.Args[1] = uint32(x)
 		return none, true
 	}
 	y := c.def(d.ArgB())
-	if y != nil && (y.Op == clif.OpVextract || y.Op == clif.OpVextractS) && y.Type == d.Type && y.A == d.A && y.Lane() == d.Lane() && c.may(RuleInsertExtracted) {
+	if y != nil && (y.Op == clif.OpVextract || y.Op == clif.OpVextractS) && y.Type == d.Type && y.Args[0] == d.Args[0] && y.Lane() == d.Lane() && c.may(RuleInsertExtracted) {
 		return d.ArgA(), false
 	}
 	if x := c.defOp(d.ArgA(), clif.OpVinsert); x != nil && x.Type == d.Type && x.Lane() == d.Lane() && c.may(RuleInsertTwice) {
-		d.A = x.A
+		d.Args[0] = x.Args[0]
 		return none, true
 	}
 	return ruleVector(c, d)
@@ -135,7 +135,7 @@ func ruleVshuffle(c *folder, d *clif.InstData) (clif.Value, bool) {
 	lanes := d.Lanes()
 	var first, second bool // lanes of which operand there are
 	for i, l := range lanes {
-		if d.A == d.B {
+		if d.Args[0] == d.Args[1] {
 			lanes[i] = l % 16
 		}
 		first, second = first || lanes[i] < 16, second || lanes[i] >= 16
@@ -143,16 +143,16 @@ func ruleVshuffle(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if first && second {
 		return none, false
 	}
-	from := d.A
+	from := d.Args[0]
 	if second {
-		from = d.B
+		from = d.Args[1]
 	}
 	for i := range lanes {
 		lanes[i] %= 16
 	}
-	if d.A != d.B || lanes != d.Lanes() {
+	if d.Args[0] != d.Args[1] || lanes != d.Lanes() {
 		if c.may(RuleShuffleOne) {
-			d.A, d.B = from, from
+			d.Args[0], d.Args[1] = from, from
 			d.SetLanes(lanes)
 			return none, true
 		}
@@ -185,10 +185,10 @@ func shuffleOne(c *folder, d *clif.InstData, lanes [16]uint8) (clif.Value, bool)
 		lanes[i] = inner[l]
 		parts[lanes[i]/16] = true
 	}
-	if in.A != in.B && parts[0] && parts[1] || !c.may(RuleShuffleTwice) {
+	if in.Args[0] != in.Args[1] && parts[0] && parts[1] || !c.may(RuleShuffleTwice) {
 		return none, false
 	}
-	d.A, d.B = in.A, in.B
+	d.Args[0], d.Args[1] = in.Args[0], in.Args[1]
 	d.SetLanes(lanes)
 	return none, true
 }
@@ -210,7 +210,7 @@ func ruleVswizzle(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if v := c.foldVector(d); v != none || !c.may(RuleSwizzleConst) {
 		return v, false
 	}
-	shuffle := clif.InstData{Op: clif.OpVshuffle, Type: clif.I8x16, A: d.A, B: d.A}
+	shuffle := clif.InstData{Op: clif.OpVshuffle, Type: clif.I8x16, Args: [3]uint32{d.Args[0], d.Args[0]}}
 	shuffle.SetLanes(lanes)
 	return become(d, shuffle)
 }

@@ -193,7 +193,7 @@ func ruleVector(c *folder, d *clif.InstData) (clif.Value, bool) {
 	_, left := c.vector(d.ArgA())
 	k, right := c.vector(d.ArgB())
 	if left && !right && d.Op.Info().Commutative && !d.Type.IsFloatShape() && c.may(RuleVconstRight) {
-		d.A, d.B = d.B, d.A
+		d.Args[0], d.Args[1] = d.Args[1], d.Args[0]
 		return none, true
 	}
 	switch id := &identities[d.Op]; {
@@ -205,9 +205,9 @@ func ruleVector(c *folder, d *clif.InstData) (clif.Value, bool) {
 		return d.ArgA(), false
 	case right && c.is(d.ArgB(), id.zeroing, d.Type) && c.may(RuleVzeroing):
 		return c.vconst(arith.V128{}), false
-	case d.A == d.B && id.same == sameFirst && c.may(RuleVsameFirst):
+	case d.Args[0] == d.Args[1] && id.same == sameFirst && c.may(RuleVsameFirst):
 		return d.ArgA(), false
-	case d.A == d.B && id.same == sameZero && c.may(RuleVsameZero):
+	case d.Args[0] == d.Args[1] && id.same == sameZero && c.may(RuleVsameZero):
 		return c.vconst(arith.V128{}), false
 	case right && associative[d.Op]:
 		return vectorAssociate(c, d, k)
@@ -218,8 +218,7 @@ func ruleVector(c *folder, d *clif.InstData) (clif.Value, bool) {
 // foldVector returns the result of d if all operands are constants.
 func (c *folder) foldVector(d *clif.InstData) clif.Value {
 	var args [3]arith.V128
-	from := [3]uint32{d.A, d.B, d.C}
-	for i, v := range from[:d.NumArgs()] {
+	for i, v := range d.Operands() {
 		var ok bool
 		if args[i], ok = c.constantBits(clif.Value(v)); !ok {
 			return none
@@ -256,7 +255,7 @@ func vectorPair(c *folder, d *clif.InstData) (clif.Value, bool) {
 		case pairAgain:
 			return d.ArgA(), false
 		}
-		d.A = in.A
+		d.Args[0] = in.Args[0]
 		return none, true
 	}
 	return none, false
@@ -272,9 +271,9 @@ func vectorAssociate(c *folder, d *clif.InstData, m arith.V128) (clif.Value, boo
 	if !ok || !c.may(RuleVassociate) {
 		return none, false
 	}
-	a := in.A
-	d.B = uint32(c.vconst(arith.Vector(d, c.shrink, k, m, arith.V128{})))
-	d.A = a
+	a := in.Args[0]
+	d.Args[1] = uint32(c.vconst(arith.Vector(d, c.shrink, k, m, arith.V128{})))
+	d.Args[0] = a
 	return none, true
 }
 
@@ -296,9 +295,9 @@ func ruleVnot(c *folder, d *clif.InstData) (clif.Value, bool) {
 
 // ruleVand: x & ^y and ^y & x => x &^ y.
 func ruleVand(c *folder, d *clif.InstData) (clif.Value, bool) {
-	for _, v := range [...][2]uint32{{d.A, d.B}, {d.B, d.A}} {
+	for _, v := range [...][2]uint32{{d.Args[0], d.Args[1]}, {d.Args[1], d.Args[0]}} {
 		if in := c.defOp(clif.Value(v[1]), clif.OpVnot); in != nil && c.may(RuleVandNot) {
-			return become(d, clif.InstData{Op: clif.OpVandnot, Type: clif.V128, A: v[0], B: in.A})
+			return become(d, clif.InstData{Op: clif.OpVandnot, Type: clif.V128, Args: [3]uint32{v[0], in.Args[0]}})
 		}
 	}
 	return ruleVector(c, d)
@@ -306,7 +305,7 @@ func ruleVand(c *folder, d *clif.InstData) (clif.Value, bool) {
 
 func ruleVxor(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if c.is(d.ArgB(), ones, clif.V128) && c.may(RuleVxorOnes) {
-		return become(d, clif.InstData{Op: clif.OpVnot, Type: clif.V128, A: d.A})
+		return become(d, clif.InstData{Op: clif.OpVnot, Type: clif.V128, Args: [3]uint32{d.Args[0]}})
 	}
 	return ruleVector(c, d)
 }
@@ -314,17 +313,17 @@ func ruleVxor(c *folder, d *clif.InstData) (clif.Value, bool) {
 // ruleVandnot: what is an operation without a second operand inverted.
 func ruleVandnot(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if c.is(d.ArgA(), ones, clif.V128) && c.may(RuleVandnotOnes) {
-		return become(d, clif.InstData{Op: clif.OpVnot, Type: clif.V128, A: d.B})
+		return become(d, clif.InstData{Op: clif.OpVnot, Type: clif.V128, Args: [3]uint32{d.Args[1]}})
 	}
 	if in := c.defOp(d.ArgB(), clif.OpVnot); in != nil && c.may(RuleVandnotNot) {
-		return become(d, clif.InstData{Op: clif.OpVand, Type: clif.V128, A: d.A, B: in.A})
+		return become(d, clif.InstData{Op: clif.OpVand, Type: clif.V128, Args: [3]uint32{d.Args[0], in.Args[0]}})
 	}
 	if v, again := ruleVector(c, d); v != none || again {
 		return v, again
 	}
 	if k, ok := c.vector(d.ArgB()); ok && c.may(RuleVandnotConst) {
 		not := c.element(ones, clif.V128)
-		return become(d, clif.InstData{Op: clif.OpVand, Type: clif.V128, A: d.A, B: uint32(c.vconst(arith.V128{not[0] &^ k[0], not[1] &^ k[1]}))})
+		return become(d, clif.InstData{Op: clif.OpVand, Type: clif.V128, Args: [3]uint32{d.Args[0], uint32(c.vconst(arith.V128{not[0] &^ k[0], not[1] &^ k[1]}))}})
 	}
 	return none, false
 }
@@ -339,9 +338,9 @@ func (c *folder) negated(v clif.Value, t clif.Type) (x clif.Value, ok bool) {
 
 // ruleVadd: x + -y, -y + x => x - y.
 func ruleVadd(c *folder, d *clif.InstData) (clif.Value, bool) {
-	for _, v := range [...][2]uint32{{d.A, d.B}, {d.B, d.A}} {
+	for _, v := range [...][2]uint32{{d.Args[0], d.Args[1]}, {d.Args[1], d.Args[0]}} {
 		if y, ok := c.negated(clif.Value(v[1]), d.Type); ok && c.may(RuleVaddNeg) {
-			return become(d, clif.InstData{Op: clif.OpVsub, Type: d.Type, A: v[0], B: uint32(y)})
+			return become(d, clif.InstData{Op: clif.OpVsub, Type: d.Type, Args: [3]uint32{v[0], uint32(y)}})
 		}
 	}
 	return ruleVector(c, d)
@@ -350,13 +349,13 @@ func ruleVadd(c *folder, d *clif.InstData) (clif.Value, bool) {
 // ruleVsub: x - -y => x + y, 0 - x => -x, and differences that are saturated.
 func ruleVsub(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if y, ok := c.negated(d.ArgB(), d.Type); ok && c.may(RuleVsubNeg) {
-		return become(d, clif.InstData{Op: clif.OpVadd, Type: d.Type, A: d.A, B: uint32(y)})
+		return become(d, clif.InstData{Op: clif.OpVadd, Type: d.Type, Args: [3]uint32{d.Args[0], uint32(y)}})
 	}
-	if c.is(d.ArgA(), zeros, d.Type) && d.A != d.B && c.may(RuleVsubFromZero) {
-		return become(d, clif.InstData{Op: clif.OpVneg, Type: d.Type, A: d.B})
+	if c.is(d.ArgA(), zeros, d.Type) && d.Args[0] != d.Args[1] && c.may(RuleVsubFromZero) {
+		return become(d, clif.InstData{Op: clif.OpVneg, Type: d.Type, Args: [3]uint32{d.Args[1]}})
 	}
 	if x, y := subSaturated(c, d); x != none && c.may(RuleVsubExtreme) {
-		return become(d, clif.InstData{Op: clif.OpVsubSatU, Type: d.Type, A: uint32(x), B: uint32(y)})
+		return become(d, clif.InstData{Op: clif.OpVsubSatU, Type: d.Type, Args: [3]uint32{uint32(x), uint32(y)}})
 	}
 	return ruleVector(c, d)
 }
@@ -413,16 +412,16 @@ func ruleVextmul(c *folder, d *clif.InstData) (clif.Value, bool) {
 	}
 	extension := func(x uint32) uint32 {
 		op := clif.OpVextendLowS + d.Op - clif.OpVextmulLowS
-		return uint32(c.make1(clif.InstData{Op: op, Type: d.Type, A: x}, clif.V128))
+		return uint32(c.make1(clif.InstData{Op: op, Type: d.Type, Args: [3]uint32{x}}, clif.V128))
 	}
-	return become(d, clif.InstData{Op: clif.OpVmul, Type: d.Type, A: extension(d.A), B: extension(d.B)})
+	return become(d, clif.InstData{Op: clif.OpVmul, Type: d.Type, Args: [3]uint32{extension(d.Args[0]), extension(d.Args[1])}})
 }
 
 // ruleVmul: negation, shifts, and widening multiplication.
 func ruleVmul(c *folder, d *clif.InstData) (clif.Value, bool) {
 	x, y := c.def(d.ArgA()), c.def(d.ArgB())
 	if x != nil && y != nil && x.Op == y.Op && x.Type == d.Type && y.Type == d.Type && extended[x.Op] != 0 && d.Type != clif.I16x8 && c.may(RuleVmulExtends) {
-		return become(d, clif.InstData{Op: extended[x.Op], Type: d.Type, A: x.A, B: y.A})
+		return become(d, clif.InstData{Op: extended[x.Op], Type: d.Type, Args: [3]uint32{x.Args[0], y.Args[0]}})
 	}
 	if v, again := ruleVector(c, d); v != none || again {
 		return v, again
@@ -435,18 +434,18 @@ func ruleVmul(c *folder, d *clif.InstData) (clif.Value, bool) {
 	switch {
 	case k != arith.Splat(d.Type, c.shrink, lane):
 	case k == c.element(ones, d.Type) && c.may(RuleVmulMinusOne):
-		return become(d, clif.InstData{Op: clif.OpVneg, Type: d.Type, A: d.A})
+		return become(d, clif.InstData{Op: clif.OpVneg, Type: d.Type, Args: [3]uint32{d.Args[0]}})
 	case isPow2(lane) && c.may(RuleVmulPow2):
-		return become(d, clif.InstData{Op: clif.OpVshl, Type: d.Type, A: d.A, B: uint32(c.iconst(clif.I32, uint64(bits.TrailingZeros64(lane))))})
+		return become(d, clif.InstData{Op: clif.OpVshl, Type: d.Type, Args: [3]uint32{d.Args[0], uint32(c.iconst(clif.I32, uint64(bits.TrailingZeros64(lane))))}})
 	}
 	return none, false
 }
 
 // ruleVmaxS: max(x, -x) => |x|.
 func ruleVmaxS(c *folder, d *clif.InstData) (clif.Value, bool) {
-	for _, v := range [...][2]uint32{{d.A, d.B}, {d.B, d.A}} {
+	for _, v := range [...][2]uint32{{d.Args[0], d.Args[1]}, {d.Args[1], d.Args[0]}} {
 		if y, ok := c.negated(clif.Value(v[1]), d.Type); ok && uint32(y) == v[0] && c.may(RuleVmaxNeg) {
-			return become(d, clif.InstData{Op: clif.OpVabs, Type: d.Type, A: v[0]})
+			return become(d, clif.InstData{Op: clif.OpVabs, Type: d.Type, Args: [3]uint32{v[0]}})
 		}
 	}
 	return ruleVector(c, d)
@@ -460,13 +459,13 @@ func ruleVshift(c *folder, d *clif.InstData) (clif.Value, bool) {
 		case y%n == 0 && c.may(RuleVshiftZero):
 			return d.ArgA(), false
 		case y >= n && c.may(RuleVshiftFar):
-			d.B = uint32(c.iconst(clif.I32, y%n))
+			d.Args[1] = uint32(c.iconst(clif.I32, y%n))
 			return none, true
 		}
 	}
 	if m := c.defOp(d.ArgB(), clif.OpBand); m != nil {
 		if k, ok := c.constant(m.ArgB()); ok && k&(n-1) == n-1 && c.may(RuleVshiftMask) {
-			d.B = m.A
+			d.Args[1] = m.Args[0]
 			return none, true
 		}
 	}
@@ -481,10 +480,10 @@ func ruleVicmp(c *folder, d *clif.InstData) (clif.Value, bool) {
 	_, left := c.vector(d.ArgA())
 	zero := c.is(d.ArgB(), zeros, d.Type)
 	switch cc := d.IntCC(); {
-	case d.A == d.B && c.may(RuleVicmpSame):
+	case d.Args[0] == d.Args[1] && c.may(RuleVicmpSame):
 		return c.allLanes(arith.Icmp(cc, 0, 0)), false
 	case left && c.may(RuleVicmpConstRight):
-		d.A, d.B, d.Cond = d.B, d.A, uint8(cc.Swap())
+		d.Args[0], d.Args[1], d.Cond = d.Args[1], d.Args[0], uint8(cc.Swap())
 		return none, true
 	case zero && (cc == clif.Ult || cc == clif.Uge) && c.may(RuleVicmpNever):
 		return c.allLanes(cc == clif.Uge), false
@@ -511,20 +510,20 @@ func ruleChoice(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if v := c.foldVector(d); v != none {
 		return v, false
 	}
-	if d.A == d.B && c.may(RuleVchoiceSame) {
+	if d.Args[0] == d.Args[1] && c.may(RuleVchoiceSame) {
 		return d.ArgA(), false
 	}
 	if k, ok := c.vector(d.ArgC()); ok && d.Op == clif.OpVselectTop && c.may(RuleVchoiceTop) {
 		// The top bit of each lane becomes all its bits.
 		compare := clif.InstData{Op: clif.OpVicmp, Type: d.Type, Cond: uint8(clif.Slt)}
-		d.C = uint32(c.vconst(arith.Vector(&compare, c.shrink, k, arith.V128{}, arith.V128{})))
+		d.Args[2] = uint32(c.vconst(arith.Vector(&compare, c.shrink, k, arith.V128{}, arith.V128{})))
 		d.Op, d.Type = clif.OpVbitselect, clif.V128
 		return none, true
 	}
 	if in := c.def(d.ArgC()); in != nil {
 		switch {
 		case in.Op == clif.OpVnot && c.may(RuleVchoiceNot):
-			d.A, d.B, d.C = d.B, d.A, in.A
+			d.Args[0], d.Args[1], d.Args[2] = d.Args[1], d.Args[0], in.Args[0]
 			return none, true
 		case in.Op == clif.OpVicmp || in.Op == clif.OpVfcmp:
 			if chooseExtreme(c, d, in) || chooseDistance(c, d, in) {
@@ -545,11 +544,11 @@ func ruleVbitselect(c *folder, d *clif.InstData) (clif.Value, bool) {
 	case c.is(d.ArgC(), zeros, clif.V128) && c.may(RuleVchoiceConst):
 		return d.ArgB(), false
 	case c.is(d.ArgB(), zeros, clif.V128) && c.may(RuleVchoiceZero):
-		return become(d, clif.InstData{Op: clif.OpVand, Type: clif.V128, A: d.A, B: d.C})
+		return become(d, clif.InstData{Op: clif.OpVand, Type: clif.V128, Args: [3]uint32{d.Args[0], d.Args[2]}})
 	case c.is(d.ArgA(), zeros, clif.V128) && c.may(RuleVchoiceZero):
-		return become(d, clif.InstData{Op: clif.OpVandnot, Type: clif.V128, A: d.B, B: d.C})
+		return become(d, clif.InstData{Op: clif.OpVandnot, Type: clif.V128, Args: [3]uint32{d.Args[1], d.Args[2]}})
 	case c.is(d.ArgA(), ones, clif.V128) && c.may(RuleVchoiceOnes):
-		return become(d, clif.InstData{Op: clif.OpVor, Type: clif.V128, A: d.B, B: d.C})
+		return become(d, clif.InstData{Op: clif.OpVor, Type: clif.V128, Args: [3]uint32{d.Args[1], d.Args[2]}})
 	}
 	return none, false
 }
@@ -563,11 +562,11 @@ var extremes = [clif.NumIntCCs]clif.Opcode{
 
 // chooseExtreme makes d, which chooses between what cmp compares, a minimum or maximum. It reports whether there is one.
 func chooseExtreme(c *folder, d, cmp *clif.InstData) bool {
-	straight := d.A == cmp.A && d.B == cmp.B
-	if !straight && (d.A != cmp.B || d.B != cmp.A) || d.Op == clif.OpVselectTop && d.Type != cmp.Type {
+	straight := d.Args[0] == cmp.Args[0] && d.Args[1] == cmp.Args[1]
+	if !straight && (d.Args[0] != cmp.Args[1] || d.Args[1] != cmp.Args[0]) || d.Op == clif.OpVselectTop && d.Type != cmp.Type {
 		return false
 	}
-	to := clif.InstData{Type: cmp.Type, A: cmp.A, B: cmp.B}
+	to := clif.InstData{Type: cmp.Type, Args: [3]uint32{cmp.Args[0], cmp.Args[1]}}
 	switch {
 	case cmp.Op == clif.OpVicmp:
 		cc := cmp.IntCC()
@@ -576,11 +575,11 @@ func chooseExtreme(c *folder, d, cmp *clif.InstData) bool {
 		}
 		to.Op = extremes[cc]
 	case cmp.FloatCC() == clif.FLt && straight: // x < y ? x : y
-		to.Op, to.A, to.B = clif.OpVfpmin, cmp.B, cmp.A
+		to.Op, to.Args[0], to.Args[1] = clif.OpVfpmin, cmp.Args[1], cmp.Args[0]
 	case cmp.FloatCC() == clif.FLt: // x < y ? y : x
 		to.Op = clif.OpVfpmax
 	case cmp.FloatCC() == clif.FGt && straight: // x > y ? x : y
-		to.Op, to.A, to.B = clif.OpVfpmax, cmp.B, cmp.A
+		to.Op, to.Args[0], to.Args[1] = clif.OpVfpmax, cmp.Args[1], cmp.Args[0]
 	case cmp.FloatCC() == clif.FGt: // x > y ? y : x
 		to.Op = clif.OpVfpmin
 	}
@@ -595,14 +594,14 @@ func chooseExtreme(c *folder, d, cmp *clif.InstData) bool {
 // or of the minimum and the maximum. It reports whether d chooses so.
 func chooseDistance(c *folder, d, cmp *clif.InstData) bool {
 	x, y := c.defOp(d.ArgA(), clif.OpVsub), c.defOp(d.ArgB(), clif.OpVsub)
-	if x == nil || y == nil || x.Type != cmp.Type || y.Type != cmp.Type || x.A != y.B || x.B != y.A || d.Op == clif.OpVselectTop && d.Type != cmp.Type {
+	if x == nil || y == nil || x.Type != cmp.Type || y.Type != cmp.Type || x.Args[0] != y.Args[1] || x.Args[1] != y.Args[0] || d.Op == clif.OpVselectTop && d.Type != cmp.Type {
 		return false
 	}
 	// Where the comparison holds, first chooses cmp.A and second cmp.B; elsewhere they choose the other one.
 	first, second := extremes[cmp.IntCC()], extremes[cmp.IntCC().Invert()]
 	switch {
-	case x.A == cmp.A && x.B == cmp.B:
-	case x.A == cmp.B && x.B == cmp.A:
+	case x.Args[0] == cmp.Args[0] && x.Args[1] == cmp.Args[1]:
+	case x.Args[0] == cmp.Args[1] && x.Args[1] == cmp.Args[0]:
 		first, second = second, first
 	default:
 		return false
@@ -610,11 +609,11 @@ func chooseDistance(c *folder, d, cmp *clif.InstData) bool {
 	if first == clif.OpNop || !first.Info().Types.Has(cmp.Type) || !c.may(RuleVchoiceDistance) {
 		return false
 	}
-	t, a, b := cmp.Type, cmp.A, cmp.B
+	t, a, b := cmp.Type, cmp.Args[0], cmp.Args[1]
 	choose := func(op clif.Opcode) uint32 {
-		return uint32(c.make1(clif.InstData{Op: op, Type: t, A: a, B: b}, clif.V128))
+		return uint32(c.make1(clif.InstData{Op: op, Type: t, Args: [3]uint32{a, b}}, clif.V128))
 	}
-	become(d, clif.InstData{Op: clif.OpVsub, Type: t, A: choose(first), B: choose(second)})
+	become(d, clif.InstData{Op: clif.OpVsub, Type: t, Args: [3]uint32{choose(first), choose(second)}})
 	return true
 }
 
@@ -627,18 +626,18 @@ func ruleTrue(c *folder, d *clif.InstData) (clif.Value, bool) {
 	switch in.IntCC() {
 	case clif.Ne:
 		if c.may(RuleVtrueNonzero) {
-			d.A = in.A
+			d.Args[0] = in.Args[0]
 			return none, true
 		}
 	case clif.Eq:
 		// No lane is zero if all are true, and all are if none is.
-		other := clif.InstData{Op: clif.OpVallTrue, Type: in.Type, A: in.A}
+		other := clif.InstData{Op: clif.OpVallTrue, Type: in.Type, Args: [3]uint32{in.Args[0]}}
 		if d.Op == clif.OpVallTrue {
-			other = clif.InstData{Op: clif.OpVanyTrue, Type: clif.V128, A: in.A}
+			other = clif.InstData{Op: clif.OpVanyTrue, Type: clif.V128, Args: [3]uint32{in.Args[0]}}
 		}
 		if c.may(RuleVtrueZero) {
 			x := c.make1(other, clif.I32)
-			return become(d, clif.InstData{Op: clif.OpIcmp, Type: clif.I32, Cond: uint8(clif.Eq), A: uint32(x), B: uint32(c.iconst(clif.I32, 0))})
+			return become(d, clif.InstData{Op: clif.OpIcmp, Type: clif.I32, Cond: uint8(clif.Eq), Args: [3]uint32{uint32(x), uint32(c.iconst(clif.I32, 0))}})
 		}
 	}
 	return none, false
@@ -648,7 +647,7 @@ func ruleTrue(c *folder, d *clif.InstData) (clif.Value, bool) {
 func ruleVbitmask(c *folder, d *clif.InstData) (clif.Value, bool) {
 	in := c.defOp(d.ArgA(), clif.OpVicmp)
 	if in != nil && in.Type == d.Type && in.IntCC() == clif.Slt && c.is(in.ArgB(), zeros, in.Type) && c.may(RuleVbitmaskTop) {
-		d.A = in.A
+		d.Args[0] = in.Args[0]
 		return none, true
 	}
 	return ruleVector(c, d)

@@ -28,20 +28,20 @@ func chooseValues(o *Optimizer, f *clif.Func) {
 		if d.Op != clif.OpBranch || !fewChoices(f, d) || !comparesLoaded(f, b, d.ArgA()) || !o.may(RuleBranchSelect) {
 			continue
 		}
-		x, y := f.TargetArgs(clif.Target(d.B)), f.TargetArgs(clif.Target(d.C))
+		x, y := f.TargetArgs(clif.Target(d.Args[1])), f.TargetArgs(clif.Target(d.Args[2]))
 		for i := range x {
 			if x[i] != y[i] {
 				t := f.TypeOf(clif.Value(x[i]))
-				v := p.add(f, at, t, clif.InstData{Op: clif.OpSelect, Type: t, A: d.A, B: x[i], C: y[i]})
+				v := p.add(f, at, t, clif.InstData{Op: clif.OpSelect, Type: t, Args: [3]uint32{d.Args[0], x[i], y[i]}})
 				if o.Control != nil && o.Control.Plant != nil {
 					v = o.Control.Plant(RuleBranchSelect.Info(), f, d, v)
 				}
 				x[i] = uint32(v)
 			}
 		}
-		toJump(d, d.B)
+		toJump(d, d.Args[1])
 		if o.tracing() {
-			o.note(f.Offset(f.Srcs[at]), "br of "+b.String(), fmt.Sprintf("selects, jump %v", f.Targets[d.B].Block))
+			o.note(f.Offset(f.Srcs[at]), "br of "+b.String(), fmt.Sprintf("selects, jump %v", f.Targets[d.Args[1]].Block))
 		}
 	}
 	if len(p.fresh) > 0 {
@@ -52,10 +52,10 @@ func chooseValues(o *Optimizer, f *clif.Func) {
 
 // fewChoices reports whether both ways of the branch d lead to one block, with few arguments that differ, all of them integers.
 func fewChoices(f *clif.Func, d *clif.InstData) bool {
-	if d.B == d.C || f.Targets[d.B].Block != f.Targets[d.C].Block {
+	if d.Args[1] == d.Args[2] || f.Targets[d.Args[1]].Block != f.Targets[d.Args[2]].Block {
 		return false
 	}
-	x, y := f.TargetArgs(clif.Target(d.B)), f.TargetArgs(clif.Target(d.C))
+	x, y := f.TargetArgs(clif.Target(d.Args[1])), f.TargetArgs(clif.Target(d.Args[2]))
 	choices := 0
 	for i := range x {
 		f.Stop.PollAt(i)

@@ -208,7 +208,7 @@ func (s *small) run(f *clif.Func, in [][]uint64, n int) (out [][]uint64, traps [
 	for i := f.Blocks[entry].Start; i < f.Blocks[entry].End; i++ {
 		switch d := &f.Insts[i]; d.Op {
 		case clif.OpReturn:
-			for _, v := range f.VarArgs(d) {
+			for _, v := range f.ListOperands(d) {
 				v := f.Resolve(clif.Value(v))
 				if out = append(out, s.cols[v][:n]); f.TypeOf(v) == clif.V128 {
 					out = append(out, s.highs[v][:n])
@@ -243,10 +243,9 @@ func (s *small) fail(k int, code abi.TrapCode) {
 
 // vector computes an instruction with a vector.
 func (s *small) vector(f *clif.Func, d *clif.InstData) {
-	from := [3]uint32{d.A, d.B, d.C}
 	for k := range s.n {
 		var x [3]arith.V128
-		for i, v := range from[:d.NumArgs()] {
+		for i, v := range d.Operands() {
 			v := f.Resolve(clif.Value(v))
 			x[i] = arith.V128{s.cols[v][k], s.highs[v][k]}
 		}
@@ -271,7 +270,7 @@ func (s *small) inst(f *clif.Func, d *clif.InstData) {
 		return
 	}
 	if d.Op == clif.OpTrapIf {
-		for k, x := range arg(d.A) {
+		for k, x := range arg(d.Args[0]) {
 			if x != 0 {
 				s.fail(k, d.Trap())
 			}
@@ -290,19 +289,19 @@ func (s *small) inst(f *clif.Func, d *clif.InstData) {
 			out[k] = d.Imm
 		}
 	case clif.OpSelect:
-		x, y, z := arg(d.A), arg(d.B), arg(d.C)
+		x, y, z := arg(d.Args[0]), arg(d.Args[1]), arg(d.Args[2])
 		for k := range out {
 			if out[k] = z[k]; x[k] != 0 {
 				out[k] = y[k]
 			}
 		}
 	case clif.OpIcmp:
-		x, y := arg(d.A), arg(d.B)
+		x, y := arg(d.Args[0]), arg(d.Args[1])
 		for k := range out {
 			out[k] = smallCompare(d.IntCC(), n, x[k], y[k])
 		}
 	case clif.OpUdiv, clif.OpSdiv, clif.OpUrem, clif.OpSrem:
-		x, y := arg(d.A), arg(d.B)
+		x, y := arg(d.Args[0]), arg(d.Args[1])
 		for k := range out {
 			r, code := smallDivide(d.Op, n, x[k], y[k])
 			if out[k] = r & cut; code != 0 {
@@ -310,18 +309,18 @@ func (s *small) inst(f *clif.Func, d *clif.InstData) {
 			}
 		}
 	case clif.OpLoad:
-		for k, x := range arg(d.A) {
+		for k, x := range arg(d.Args[0]) {
 			out[k] = s.load(d, x+d.Imm) & cut
 		}
 	default:
 		if op := smallBinary[d.Op]; op != nil {
-			x, y := arg(d.A), arg(d.B)
+			x, y := arg(d.Args[0]), arg(d.Args[1])
 			for k := range out {
 				out[k] = op(n, x[k], y[k]) & cut
 			}
 			return
 		}
-		for k, x := range arg(d.A) {
+		for k, x := range arg(d.Args[0]) {
 			out[k] = s.unary(d, x) & cut
 		}
 	}

@@ -170,12 +170,11 @@ func (b *upperBounds) compute(d *clif.InstData) {
 		return
 	}
 	var x, y uint64
-	switch d.NumArgs() {
-	case 2, 3:
-		y = b.upper(d.ArgB())
-		fallthrough
-	case 1:
+	if n := d.NumArgs(); n > 0 {
 		x = b.upper(d.ArgA())
+		if n > 1 {
+			y = b.upper(d.ArgB())
+		}
 	}
 	ones := b.ones(d.Result)
 	b.room[d.Result] = ones - min(ones, fn(b, d, x, y))

@@ -364,7 +364,7 @@ func mulLow(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if !ok || !c.may(RuleMulLow) {
 		return none, false
 	}
-	*d = clif.InstData{Op: clif.OpImul, Type: clif.I64, A: uint32(p.x), B: uint32(p.y), Result: d.Result, NumResults: d.NumResults}
+	*d = clif.InstData{Op: clif.OpImul, Type: clif.I64, Args: [3]uint32{uint32(p.x), uint32(p.y)}, Result: d.Result, NumResults: d.NumResults}
 	return none, true
 }
 
@@ -471,7 +471,7 @@ func carryBits(c *folder, d *clif.InstData) (clif.Value, bool) {
 			x, y, ok = c.borrowOf(a, b)
 		}
 		if ok && c.may(RuleCarryBits) {
-			bit := c.make1(clif.InstData{Op: clif.OpIcmp, Type: clif.I64, Cond: uint8(clif.Ult), A: uint32(x), B: uint32(y)}, clif.I32)
+			bit := c.make1(clif.InstData{Op: clif.OpIcmp, Type: clif.I64, Cond: uint8(clif.Ult), Args: [3]uint32{uint32(x), uint32(y)}}, clif.I32)
 			return c.unary(clif.OpUextend, clif.I64, bit), false
 		}
 	}

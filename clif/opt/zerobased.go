@@ -148,8 +148,7 @@ func (p *addressPass) findUses() {
 // uses collects the uses of counters by d.
 func (p *addressPass) uses(i clif.Inst, d *clif.InstData) {
 	z := &p.zero
-	args := [...]uint32{d.A, d.B, d.C}
-	for n, a := range args[:d.NumArgs()] {
+	for n, a := range d.Operands() {
 		c := z.of[a]
 		if c == 0 {
 			continue
@@ -160,12 +159,10 @@ func (p *addressPass) uses(i clif.Inst, d *clif.InstData) {
 		}
 		z.users = stop.Append(p.f.Stop, z.users, counterUse{c - 1, i})
 	}
-	if d.Op != clif.OpBrTable { // whose list is of targets
-		for n, a := range p.f.VarArgs(d) {
-			p.f.Stop.PollAt(n)
-			if c := z.of[a]; c != 0 {
-				z.found[c-1].other = true
-			}
+	for n, a := range p.f.ListOperands(d) {
+		p.f.Stop.PollAt(n)
+		if c := z.of[a]; c != 0 {
+			z.found[c-1].other = true
 		}
 	}
 }
@@ -212,15 +209,15 @@ func (p *addressPass) changeCounters() {
 func (p *addressPass) change(i clif.Inst, d *clif.InstData, c *counter) {
 	if d.Op == clif.OpBranch {
 		n := p.iconst(i, c.n)
-		d.A = uint32(p.fresh(i, clif.InstData{Op: clif.OpIcmp, Type: clif.I32, Cond: uint8(clif.Ne), A: d.A, B: uint32(n)}))
+		d.Args[0] = uint32(p.fresh(i, clif.InstData{Op: clif.OpIcmp, Type: clif.I32, Cond: uint8(clif.Ne), Args: [3]uint32{d.Args[0], uint32(n)}}))
 		return
 	}
 	k, _ := p.constant(d.ArgB())
 	switch {
 	case d.Op == clif.OpIcmp:
-		d.B = uint32(p.iconst(i, k+c.n))
+		d.Args[1] = uint32(p.iconst(i, k+c.n))
 	case d.Result != c.next:
-		d.B = uint32(p.iconst(i, k-c.n))
+		d.Args[1] = uint32(p.iconst(i, k-c.n))
 	}
 }
 

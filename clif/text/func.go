@@ -242,7 +242,7 @@ var formats = [...]func(*parser, *clif.InstData){
 	clif.FormatEntity2:  parseEntity,
 	clif.FormatTrap:     parseTrap,
 	clif.FormatTrapIf: func(p *parser, d *clif.InstData) {
-		d.A = p.use()
+		d.Args[0] = p.use()
 		p.expect(",")
 		parseTrap(p, d)
 	},
@@ -251,13 +251,13 @@ var formats = [...]func(*parser, *clif.InstData){
 		p.expect(",")
 		parseTrap(p, d)
 	},
-	clif.FormatJump: func(p *parser, d *clif.InstData) { d.B = p.target() },
+	clif.FormatJump: func(p *parser, d *clif.InstData) { d.Args[1] = p.target() },
 	clif.FormatBranch: func(p *parser, d *clif.InstData) {
-		d.A = p.use()
+		d.Args[0] = p.use()
 		p.expect(",")
-		d.B = p.target()
+		d.Args[1] = p.target()
 		p.expect(",")
-		d.C = p.target()
+		d.Args[2] = p.target()
 	},
 	clif.FormatBrTable: parseBrTable,
 	clif.FormatReturn:  parseReturn,
@@ -268,14 +268,14 @@ var formats = [...]func(*parser, *clif.InstData){
 	clif.FormatCallRef: func(p *parser, d *clif.InstData) {
 		d.Aux = p.entity("sig", len(p.mod.Sigs))
 		p.expect(",")
-		d.A = p.use()
+		d.Args[0] = p.use()
 		p.varArgs(d, p.uses())
 	},
 }
 
 func (p *parser) varArgs(d *clif.InstData, list []uint32) {
 	l := clif.MakeList(p.body.Func, list)
-	d.B, d.C = l.Off, l.Len
+	d.Args[1], d.Args[2] = l.Off, l.Len
 }
 
 func parseConst(p *parser, d *clif.InstData) {
@@ -286,12 +286,11 @@ func parseConst(p *parser, d *clif.InstData) {
 }
 
 func parseArgs(p *parser, d *clif.InstData) {
-	args := [...]*uint32{&d.A, &d.B, &d.C}
-	for i, a := range args[:d.NumArgs()] {
+	for i := range d.Operands() {
 		if i > 0 {
 			p.expect(",")
 		}
-		*a = p.use()
+		d.Args[i] = p.use()
 	}
 }
 
@@ -355,13 +354,13 @@ func parseMem(p *parser, d *clif.InstData) {
 		d.Cond = uint8(oneOf(p, "width", clif.NumAccesses))
 	}
 	d.Aux = p.ref("mem")
-	d.A = p.use()
+	d.Args[0] = p.use()
 	if p.accept("+") {
 		d.Imm = p.number()
 	}
 	if d.Op.Info().Format == clif.FormatStore {
 		p.expect(",")
-		d.B = p.use()
+		d.Args[1] = p.use()
 	}
 }
 
@@ -375,10 +374,9 @@ func parseEntity(p *parser, d *clif.InstData) {
 	if n := len(p.mod.Funcs); d.Op == clif.OpFuncAddr && int64(d.Aux) < int64(n) {
 		p.mod.Funcs[d.Aux].Addressed = true
 	}
-	args := [...]*uint32{&d.A, &d.B, &d.C}
-	for _, a := range args[:d.NumArgs()] {
+	for i := range d.Operands() {
 		p.expect(",")
-		*a = p.use()
+		d.Args[i] = p.use()
 	}
 }
 
@@ -414,7 +412,7 @@ func (p *parser) target() uint32 {
 
 // parseBrTable merges targets with the same text into one.
 func parseBrTable(p *parser, d *clif.InstData) {
-	d.A = p.use()
+	d.Args[0] = p.use()
 	p.expect(",")
 	var targets []uint32
 	seen := map[string]uint32{}

@@ -12,17 +12,17 @@ func (v *Verifier) types(d *clif.InstData) {
 	switch d.Op {
 	case clif.OpCall:
 		s := f.Mod.FuncSig(clif.FuncIndex(d.Aux))
-		v.listTypes("arguments", f.VarArgs(d), s.Params)
+		v.listTypes("arguments", f.ListOperands(d), s.Params)
 		v.results(d, s.Results...)
 		return
 	case clif.OpCallRef:
 		s := &f.Mod.Sigs[d.Aux]
 		v.wantType(d.ArgA(), clif.FuncRef)
-		v.listTypes("arguments", f.VarArgs(d), s.Params)
+		v.listTypes("arguments", f.ListOperands(d), s.Params)
 		v.results(d, s.Results...)
 		return
 	case clif.OpReturn:
-		v.listTypes("results", f.VarArgs(d), f.Signature().Results)
+		v.listTypes("results", f.ListOperands(d), f.Signature().Results)
 	}
 	v.signature(d, d.Op.Info().Sig)
 	v.constant(d)
@@ -30,7 +30,7 @@ func (v *Verifier) types(d *clif.InstData) {
 
 // signature checks d against a text such as "iCC:C".
 func (v *Verifier) signature(d *clif.InstData, sig string) {
-	args := [...]uint32{d.A, d.B, d.C}
+	args := [...]uint32{d.Args[0], d.Args[1], d.Args[2]}
 	i := 0
 	for ; i < len(sig) && sig[i] != ':'; i++ {
 		v.match(d, sig[i], clif.Value(args[i]))

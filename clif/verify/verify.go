@@ -47,7 +47,6 @@ type Verifier struct {
 	defBlock []clif.Block
 	// owned has the instructions that are in a block, inLayout the blocks of the layout.
 	owned, inLayout []bool
-	targetsOf       []clif.Target // of one instruction
 	block           clif.Block
 	inst            clif.Inst
 	err             *Error
@@ -169,14 +168,13 @@ func (v *Verifier) targets() {
 	for _, b := range f.Layout {
 		v.block, v.inst = b, f.Terminator(b)
 		d := &f.Insts[v.inst]
-		if d.Op == clif.OpBrTable && d.C == 0 {
+		if d.Op == clif.OpBrTable && d.Args[2] == 0 {
 			v.fail("no targets")
 		}
 		if d.Op == clif.OpBrTable && d.Cond > clif.TableRare {
 			v.fail("hint %d", d.Cond)
 		}
-		v.targetsOf = f.AppendTargets(v.targetsOf[:0], d)
-		for _, t := range v.targetsOf {
+		for _, t := range f.TargetsOf(d) {
 			to := f.Targets[t].Block
 			if !v.inLayout[to] {
 				v.fail("branch to %v, which is not in the layout", to)
@@ -209,8 +207,7 @@ func (v *Verifier) shape(i, term clif.Inst) {
 	if !info.Types.Has(d.Type) {
 		v.fail("%v cannot have the type %v", d.Op, d.Type)
 	}
-	args := [...]uint32{d.A, d.B, d.C}
-	for _, a := range args[:d.NumArgs()] {
+	for _, a := range d.Operands() {
 		if int(a) >= len(f.Values) {
 			v.fail("value v%d does not exist", a)
 		}
@@ -221,15 +218,11 @@ func (v *Verifier) shape(i, term clif.Inst) {
 			v.fail("result v%d is not this instruction's", r)
 		}
 	}
-	switch info.Format {
-	case clif.FormatBrTable, clif.FormatReturn, clif.FormatCall, clif.FormatCallRef:
-		if uint64(d.B)+uint64(d.C) > uint64(len(f.Pool)) {
-			v.fail("list %d, %d is not in the pool", d.B, d.C)
-			return
-		}
+	if d.HasList() && uint64(d.Args[1])+uint64(d.Args[2]) > uint64(len(f.Pool)) {
+		v.fail("list %d, %d is not in the pool", d.Args[1], d.Args[2])
+		return
 	}
-	v.targetsOf = f.AppendTargets(v.targetsOf[:0], d)
-	for _, t := range v.targetsOf {
+	for _, t := range f.TargetsOf(d) {
 		if int(t) >= len(f.Targets) || int(f.Targets[t].Block) >= len(f.Blocks) {
 			v.fail("target %d does not exist", t)
 		}
@@ -333,22 +326,18 @@ func (v *Verifier) checkBlock(b clif.Block) {
 	for i := f.Blocks[b].Start; i < f.Blocks[b].End && v.err == nil; i++ {
 		v.inst = i
 		d := &f.Insts[i]
-		args := [...]uint32{d.A, d.B, d.C}
-		for _, a := range args[:d.NumArgs()] {
+		for _, a := range d.Operands() {
 			v.use(clif.Value(a))
 		}
-		if d.Op != clif.OpBrTable {
-			for _, a := range f.VarArgs(d) {
-				v.use(clif.Value(a))
-			}
+		for _, a := range f.ListOperands(d) {
+			v.use(clif.Value(a))
 		}
 		if v.err != nil {
 			return
 		}
 		v.types(d)
-		v.targetsOf = f.AppendTargets(v.targetsOf[:0], d)
-		for _, t := range v.targetsOf {
-			v.target(t)
+		for _, t := range f.TargetsOf(d) {
+			v.target(clif.Target(t))
 		}
 	}
 }

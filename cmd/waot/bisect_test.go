@@ -53,9 +53,9 @@ func bigCode(bodies ...string) string {
 // wrong are rules with a way to do them wrong: of functions that they change in place.
 var wrong = map[opt.Rule]func(d *clif.InstData){
 	opt.RuleMulPow2:        func(d *clif.InstData) { d.Op = clif.OpRotl },
-	opt.RuleSubConst:       func(d *clif.InstData) { d.B = d.A },
+	opt.RuleSubConst:       func(d *clif.InstData) { d.Args[1] = d.Args[0] },
 	opt.RuleUdivPow2:       func(d *clif.InstData) { d.Op = clif.OpSshr },
-	opt.RuleSelectStrip:    func(d *clif.InstData) { d.B, d.C = d.C, d.B },
+	opt.RuleSelectStrip:    func(d *clif.InstData) { d.Args[1], d.Args[2] = d.Args[2], d.Args[1] },
 	opt.RuleIcmpConstRight: func(d *clif.InstData) { d.Cond = uint8(d.IntCC().Swap()) },
 	opt.RuleIcmpInvert:     func(d *clif.InstData) { d.Cond = uint8(d.IntCC().Invert()) },
 	opt.RuleReassociate:    func(d *clif.InstData) { d.Op = clif.OpBor },
@@ -271,7 +271,7 @@ func TestBisectBroken(t *testing.T) {
 	if err := os.WriteFile(wasm, []byte(bisected()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	b := planted(t, wasm, dir, 2, opt.RuleMulPow2, func(d *clif.InstData) { d.A = 1 << 20 })
+	b := planted(t, wasm, dir, 2, opt.RuleMulPow2, func(d *clif.InstData) { d.Args[0] = 1 << 20 })
 	f, err := b.find()
 	if err != nil || f.Func != 2 || f.Rule != "mul-pow2" {
 		t.Errorf("%+v, %v", f, err)

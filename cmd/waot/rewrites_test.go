@@ -256,7 +256,7 @@ func TestRewritesPlanted(t *testing.T) {
 func TestRewritesReport(t *testing.T) {
 	setUpRewrites(t)
 	t.Setenv("TMPDIR", t.TempDir())
-	plant := plantIn(2, opt.RuleMulPow2, func(d *clif.InstData) { d.A = 1 << 20 })
+	plant := plantIn(2, opt.RuleMulPow2, func(d *clif.InstData) { d.Args[0] = 1 << 20 })
 	status, _, stderr := executePlanted(plant, "build", "m.wasm", "-o", "m.o", "--rules-off=dce,inline", "--rewrites=2:1")
 	_, dir, found := strings.Cut(stderr, "to reproduce it: ")
 	if status != statusBad || !found {

@@ -178,7 +178,7 @@ func carryOf(l *lower, m *match, n int) clif.InstData {
 	_, def := l.DefInst(m.Arg(n))
 	d := *def
 	if cc := d.IntCC(); cc == clif.Ugt || cc == clif.Ule {
-		d.A, d.B, d.Cond = d.B, d.A, uint8(cc.Swap())
+		d.Args[0], d.Args[1], d.Cond = d.Args[1], d.Args[0], uint8(cc.Swap())
 	}
 	return d
 }

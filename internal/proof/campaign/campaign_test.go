@@ -337,11 +337,11 @@ func spoilt(f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
 	case clif.FormatConst:
 		d.Imm++
 	case clif.FormatBinary:
-		d.B = d.A
+		d.Args[1] = d.Args[0]
 	case clif.FormatIntCmp:
 		d.Cond = uint8(d.IntCC().Invert())
 	case clif.FormatTernary:
-		d.B, d.C = d.C, d.B
+		d.Args[1], d.Args[2] = d.Args[2], d.Args[1]
 	}
 	return v
 }

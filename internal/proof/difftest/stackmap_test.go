@@ -160,9 +160,9 @@ func dropUnused(o *opt.Optimizer, f *clif.Func) {
 		if d.Op != clif.OpBranch {
 			continue
 		}
-		x, y := clif.Target(d.B), clif.Target(d.C)
+		x, y := clif.Target(d.Args[1]), clif.Target(d.Args[2])
 		if f.Targets[x].Block == f.Targets[y].Block && slices.Equal(f.TargetArgs(x), f.TargetArgs(y)) {
-			*d = clif.InstData{Op: clif.OpJump, Result: clif.NoValue, B: uint32(x)}
+			*d = clif.InstData{Op: clif.OpJump, Result: clif.NoValue, Args: [3]uint32{0, uint32(x)}}
 		}
 	}
 	o.RunPass(f, "dce")

@@ -288,7 +288,7 @@ func boundsChecks(f *clif.Func) (out []clif.Inst) {
 		if f.Insts[i].Op != clif.OpTrapIf {
 			continue
 		}
-		d := f.DefInst(f.Resolve(clif.Value(f.Insts[i].A)))
+		d := f.DefInst(f.Resolve(clif.Value(f.Insts[i].Args[0])))
 		if d == clif.NoInst || f.Insts[d].Op != clif.OpIcmp {
 			continue
 		}
@@ -312,7 +312,7 @@ func plant(f *clif.Func, i clif.Inst, kind int) {
 	case wrongByOne:
 		d.Cond = uint8(nextTo[clif.IntCC(d.Cond)])
 	case neverTraps:
-		d.B, d.Cond = d.A, uint8(clif.Ugt)
+		d.Args[1], d.Cond = d.Args[0], uint8(clif.Ugt)
 	}
 }
 
