@@ -2,7 +2,7 @@
 //
 // Place in the pipeline: none; for tests.
 //
-// Input: the flag -short and the environment variables WAOT_FULL, CI, WAOT_NO_MATERIAL and those that name material.
+// Input: the flag -short and the environment variables WAOT_FULL, WAOT_SLOW, CI, WAOT_NO_MATERIAL and those that name material.
 // Output: numbers of cases, folders; tests that skip or fail.
 //
 // There are three levels. Short is `go test -short`. Usual is plain `go test` and `make test`. Full is `make check` and CI, which set
@@ -11,7 +11,9 @@ package testenv
 
 import (
 	"os"
+	"strconv"
 	"testing"
+	"time"
 )
 
 // EnvFull asks for the full level when it is set.
@@ -19,6 +21,9 @@ const EnvFull = "WAOT_FULL"
 
 // EnvNoMaterial says that the official material is known to be missing: tests that need it are skipped in CI, too.
 const EnvNoMaterial = "WAOT_NO_MATERIAL"
+
+// EnvSlow says how slow this machine is, in hundredths of the time that the one takes for which limits of time are written; 100 if it is not set.
+const EnvSlow = "WAOT_SLOW"
 
 // Folders of material that is not in the tree.
 const (
@@ -36,6 +41,14 @@ func Cases[T any](short, usual, full T) T {
 		return full
 	}
 	return usual
+}
+
+// Slow returns a limit of time for this machine, of one that holds where WAOT_SLOW is 100. The variable cannot make limits shorter.
+func Slow(limit time.Duration) time.Duration {
+	if n, err := strconv.ParseUint(os.Getenv(EnvSlow), 10, 16); err == nil && n > 100 {
+		return limit * time.Duration(n) / 100
+	}
+	return limit
 }
 
 // Full reports whether the level is full.

@@ -3,6 +3,7 @@ package testenv
 import (
 	"flag"
 	"testing"
+	"time"
 )
 
 // TestCases: each level has its number, and -short wins.
@@ -17,6 +18,16 @@ func TestCases(t *testing.T) {
 		t.Setenv(EnvFull, c.full)
 		if got := Cases(1, 2, 3); got != c.want || Full() != (c.want == 3) {
 			t.Errorf("short %s, full %q: %d, %v", c.short, c.full, got, Full())
+		}
+	}
+}
+
+// TestSlow: a slow machine has longer limits, and nothing makes them shorter.
+func TestSlow(t *testing.T) {
+	for slow, want := range map[string]time.Duration{"": time.Second, "50": time.Second, "100": time.Second, "227": 2270 * time.Millisecond, "x": time.Second} {
+		t.Setenv(EnvSlow, slow)
+		if got := Slow(time.Second); got != want {
+			t.Errorf("%q: %v, want %v", slow, got, want)
 		}
 	}
 }
