@@ -82,6 +82,7 @@ func TestSurveyWrites(t *testing.T) {
 		{`(func (table.copy $t $u (i32.const 0) (i32.const 0) (i32.const 1)))`, "table"},
 		{`(func (table.init $t $e (i32.const 0) (i32.const 0) (i32.const 1)))`, "table"},
 		{`(func (global.set $h (i64.const 1)))`, "g1"},
+		{`(func (global.set $h (i64.const 1)) (global.set $g (i32.const 1)))`, "g0 g1"},
 		{`(func (block (loop (global.set $g (i32.const 1)) (br_if 1 (i32.const 0)) (f64.store (i32.const 0) (f64.const 1)))))`, "memory g0"},
 		{`(func (call_indirect $t (type $v) (i32.const 0)))`, "all"},
 		{`(import "m" "f" (func)) (func (call 0))`, "all"},
