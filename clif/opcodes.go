@@ -8,7 +8,7 @@ type Opcode uint8
 // Format says which fields of InstData an opcode uses, and how its text looks.
 type Format uint8
 
-// The formats. A, B, C, Aux, Cond, Imm are fields of InstData.
+// The formats. A, B, C are InstData.Args; Aux, Cond, Imm are fields of InstData.
 const (
 	FormatNop      Format = iota
 	FormatConst           // Imm: bits of the constant

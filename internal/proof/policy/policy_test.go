@@ -421,3 +421,30 @@ func TestDeadCode(t *testing.T) {
 		}
 	}
 }
+
+// TestOperandsOnce: passes and the back end ask clif for operands and targets, and have no switch of their own over how many there are or over formats.
+func TestOperandsOnce(t *testing.T) {
+	read := 0
+	for _, f := range sourceFiles(t) {
+		if f.test || !strings.HasPrefix(f.pkg, "clif/") && !strings.HasPrefix(f.pkg, "backend") && !strings.HasPrefix(f.pkg, "wasmfront/") {
+			continue
+		}
+		read++
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			s, ok := n.(*ast.SwitchStmt)
+			if !ok || s.Tag == nil {
+				return true
+			}
+			ast.Inspect(s.Tag, func(n ast.Node) bool {
+				if x, ok := n.(*ast.SelectorExpr); ok && (x.Sel.Name == "NumArgs" || x.Sel.Name == "Format") {
+					t.Errorf("%s: a switch over %s: InstData.Operands, Func.ListOperands and Func.TargetsOf say where operands and targets are", f.fset.Position(s.Pos()), x.Sel.Name)
+				}
+				return true
+			})
+			return true
+		})
+	}
+	if read < 100 {
+		t.Errorf("only %d files", read)
+	}
+}
