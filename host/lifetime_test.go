@@ -135,7 +135,7 @@ var accesses = map[string]func(x *lifetime){
 // TestLifetimes: whatever goroutines do with what a store has had while it is closed, and while its memory grows, nothing of the process or of another store
 // is harmed, and they get errors and zeros in the end.
 func TestLifetimes(t *testing.T) {
-	rounds := testenv.Cases(1, 1, 300)
+	rounds := testenv.Cases(1, 1, 40)
 	wasm := must[[]byte](t)(waot.ParseText([]byte(lifetimes)))
 	for _, c := range []struct {
 		name string
