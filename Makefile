@@ -28,7 +28,7 @@ build:
 	$(GO) build -tags urfave_cli_no_docs -o $(OUT)/waot ./cmd/waot
 	@cp $(OUT)/waot $(OUT)/waot.copy && mv $(OUT)/waot.copy $(OUT)/waot
 
-# All tests, some cases of each kind: 4 minutes of processor time once all is built are the aim, 5 what is measured. A test that hangs is ended after an hour, since
+# All tests, some cases of each kind: 4 minutes of processor time once all is built are the aim. A test that hangs is ended after an hour, since
 # a busy machine may take long for what is quick. Collecting garbage less often saved a tenth of
 # the time in the three packages where it was measured.
 test: export GOGC ?= 1000

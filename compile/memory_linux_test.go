@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-
 	"runtime/debug"
 	"slices"
 	"testing"
@@ -40,12 +39,9 @@ type memoryUse struct {
 	Err         string
 }
 
-// TestMemoryChild compiles a module for TestMemory.
-func TestMemoryChild(t *testing.T) {
-	order := os.Getenv(memoryChild)
-	if order == "" {
-		t.Skip("TestMemory runs it")
-	}
+// compileOrder is what a child does.
+func compileOrder(t *testing.T, order string) {
+	t.Helper()
 	var o memoryOrder
 	if err := json.Unmarshal([]byte(order), &o); err != nil {
 		t.Fatal(err)
@@ -90,7 +86,7 @@ func compileInChild(t *testing.T, wasm []byte, o memoryOrder) (u memoryUse) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(os.Args[0], "-test.run=^TestMemoryChild$")
+	c := exec.Command(os.Args[0], "-test.run=^TestMemory$")
 	c.Env = append(os.Environ(), memoryChild+"="+string(order), "GOGC=100") // the pace of collection that the promise is about
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -116,8 +112,12 @@ func raceDetector() bool {
 
 // TestMemory: the peak of memory is at most three times what is counted, and three times the limit where there is one, whatever a module has many of.
 func TestMemory(t *testing.T) {
+	if order := os.Getenv(memoryChild); order != "" {
+		compileOrder(t, order)
+		return
+	}
 	if os.Getenv("WAOT_EMULATOR") != "" || raceDetector() {
-		t.Skip("an emulator and the race detector manage memory of their own")
+		t.Skip("an emulator and the race detector manage memory of their own: not in an emulator")
 	}
 	full := testenv.Full()
 	families := slices.Concat(declarations(), segments(), bodies())
@@ -163,7 +163,7 @@ func testMemory(t *testing.T, wasm []byte, level opt.Level) {
 // TestMemoryOfReason: a module that is refused for a feature in front is looked at again with that feature, within the limit, too.
 func TestMemoryOfReason(t *testing.T) {
 	if os.Getenv("WAOT_EMULATOR") != "" || raceDetector() {
-		t.Skip("an emulator and the race detector manage memory of their own")
+		t.Skip("an emulator and the race detector manage memory of their own: not in an emulator")
 	}
 	const limit = 12 << 20
 	s := sections{globals: []byte("\x01\x7b\x00\xfd\x0c0123456789abcdef\x0b"), customs: bytes.Repeat(custom("", nil), 1e6)}

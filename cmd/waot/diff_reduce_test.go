@@ -109,7 +109,7 @@ func TestDiffGrowth(t *testing.T) {
 		large            bool // wazero clears the memory, which takes seconds
 	}{
 		{"1", "65520", "i32:-1", false}, {"1 65530", "65530", "i32:-1", false},
-		{"1 65530", "65529", "i32:1", true},
+		{"1", "65519", "i32:1", true}, {"65521", "15", "i32:65521", true}, {"1 65530", "65529", "i32:1", true},
 	} {
 		if c.large && !testenv.Full() {
 			continue

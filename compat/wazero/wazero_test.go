@@ -226,15 +226,20 @@ func TestRefused(t *testing.T) {
 	check(err, "waot cannot serve")
 }
 
-// TestSnapshotListeners: listeners are not told any more of calls that were left for a snapshot, and those outside are told as usual.
-func TestSnapshotListeners(t *testing.T) {
-	var events []string
-	ctx := experimental.WithSnapshotter(experimental.WithFunctionListenerFactory(bg, experimental.FunctionListenerFactoryFunc(func(d api.FunctionDefinition) experimental.FunctionListener {
+// snapshotsRecorded is a context for snapshots, in which calls of functions that are not of Go are recorded.
+func snapshotsRecorded(events *[]string) context.Context {
+	return experimental.WithSnapshotter(experimental.WithFunctionListenerFactory(bg, experimental.FunctionListenerFactoryFunc(func(d api.FunctionDefinition) experimental.FunctionListener {
 		if d.GoFunction() != nil {
 			return nil
 		}
-		return recorder{&events}
+		return recorder{events}
 	})))
+}
+
+// TestSnapshotListeners: listeners are not told any more of calls that were left for a snapshot, and those outside are told as usual.
+func TestSnapshotListeners(t *testing.T) {
+	var events []string
+	ctx := snapshotsRecorded(&events)
 	r := newRuntime(t, wazero.NewRuntimeConfig())
 	var place experimental.Snapshot
 	b := r.NewHostModuleBuilder("host").NewFunctionBuilder().WithFunc(func(ctx context.Context) uint32 {
@@ -272,12 +277,7 @@ func TestSnapshotListeners(t *testing.T) {
 // TestSnapshotListenersReturned: a snapshot brings back calls that have returned since, and listeners are told of their ends once more.
 func TestSnapshotListenersReturned(t *testing.T) {
 	var events []string
-	ctx := experimental.WithSnapshotter(experimental.WithFunctionListenerFactory(bg, experimental.FunctionListenerFactoryFunc(func(d api.FunctionDefinition) experimental.FunctionListener {
-		if d.GoFunction() != nil {
-			return nil
-		}
-		return recorder{&events}
-	})))
+	ctx := snapshotsRecorded(&events)
 	r := newRuntime(t, wazero.NewRuntimeConfig())
 	var place experimental.Snapshot
 	times, caught := uint64(0), false
