@@ -6,9 +6,10 @@ import "slices"
 // hold slices, which it must not touch then, but must not reach the memory of another store by either. So such a memory is buried: zero pages take the
 // place of what was accessible. The next memory gets the addresses behind, of a reservation that is larger than a memory needs for that purpose.
 //
-// A grave is unmapped when nobody is in an access any more. If slices were taken, nobody can know when the last is gone: then it stays until such graves take more than
-// a part of the addresses that a process has, or until addresses or mappings run out. Graves that touch are one mapping, and their pages exist once they are
-// touched: they take addresses, and little else.
+// What was buried is unmapped when nobody is in an access any more. If slices were taken, nobody can know when the last is gone: then it is a grave until graves take more
+// than a part of the addresses that a process has, or until addresses or mappings run out. So is what was cut off from a reservation that goes on behind it, since a hole
+// would keep those apart that are in front of it and behind. Graves that touch are one mapping, and their pages exist once they are touched: they take addresses, and
+// little else.
 const (
 	maxGraves = 16 << 40
 	// graveRoom is by how much reservations are larger when there are graves.
@@ -70,8 +71,9 @@ func (p *processState) buryMemory(x spareMemory, l *Location) {
 		return
 	}
 	p.more.Store(true)
-	p.retireGrave(l, grave, nil)
-	if rest.end-rest.low >= bytes64(memorySize) {
+	goesOn := rest.end-rest.low >= bytes64(memorySize)
+	p.retireGrave(l, grave, goesOn, nil)
+	if goesOn {
 		p.keepMemory(rest, true)
 		return
 	}
@@ -81,15 +83,15 @@ func (p *processState) buryMemory(x spareMemory, l *Location) {
 	p.giveMappings(memoryMappings)
 }
 
-// retireGrave unmaps a mapping when nobody uses location l any more, which was there, or makes a grave of it then. It stays as it is if it is pinned then. Its mappings are
-// given back.
-func (p *processState) retireGrave(l *Location, x extent, pinned func() bool) {
+// retireGrave unmaps a mapping when nobody uses location l any more, which was there, or makes a grave of it then, in any case if it is to stay. It stays as it is if it is
+// pinned then. Its mappings are given back.
+func (p *processState) retireGrave(l *Location, x extent, stays bool, pinned func() bool) {
 	viewed := l.viewed
 	p.retire(l, func() {
 		switch {
 		case pinned != nil && pinned():
 			return
-		case viewed.Load() && place(x.low, x.size, protRW) == nil:
+		case (stays || viewed.Load()) && place(x.low, x.size, protRW) == nil:
 			p.bury(x)
 		default:
 			munmap(x.low, x.size)

@@ -83,7 +83,7 @@ func TestRetired(t *testing.T) {
 			runtime.KeepAlive(l)
 			awaitRetired()
 			graves := uint64(len(process.graves.list))
-			if n := process.mappings; n != mappings+graves || (graves > 0) != c.viewed {
+			if n := process.mappings; n != mappings+graves || graves > 1 || c.viewed && graves == 0 {
 				t.Errorf("%d mappings, %d of them graves, and %d before", n, graves, mappings)
 			}
 			if c.viewed {
@@ -119,19 +119,21 @@ func TestUnused(t *testing.T) {
 	}
 }
 
-// TestGraves: graves touch, so that they are one mapping, and are no more than a part of the addresses of a process.
+// TestGraves: graves touch, so that they are one mapping, also if no slices were taken of some memories, and are no more than a part of the addresses of a process.
 func TestGraves(t *testing.T) {
 	awaitRetired()
 	process.dropSpares()
 	process.reclaim()
 	const n = 200
-	for range n {
+	for i := range n {
 		s := newStore(t)
 		m, err := s.NewMemory(Limits{Min: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.Use().Lend()
+		if l := m.Use(); i%3 != 1 {
+			l.Lend()
+		}
 		s.Close()
 		if process.retired.Load() > 20 {
 			awaitRetired()

@@ -209,6 +209,6 @@ func (p *mapping) free(l *Location, unused bool) {
 		if gone.views.file < 0 {
 			place(at.low, at.size, protRW) // gives pages back; those of a file are not the mapping's own
 		}
-		process.retireGrave(l, at, gone.pinned)
+		process.retireGrave(l, at, false, gone.pinned)
 	}
 }

@@ -188,6 +188,7 @@ var kept = []keptFault{
 	{"clif/inline/body.go", "n.depth >= maxDepth", "n.depth > maxDepth", inlined},
 	{"clif/inline/body.go", "stop.Zeroed(f.Stop, n.memo, ", "stop.Resize(f.Stop, n.memo, ", inlined},
 	{"clif/inline/body.go", "p.Caller = n.keepPlace(g, f, p.Caller)", "p.Caller = outside", inlined},
+	{"host/inproc/graves.go", "(stays || viewed.Load())", "viewed.Load()", run{pkg: "host/inproc", pattern: "TestGraves"}},
 	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op.Has(effect.Calls)", movedMemory},
 	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op == clif.OpMemoryGrow", movedMemory},
 	{"backend/checked.go", "case v != 0 && v != at, ", "case ", movedMemory},
