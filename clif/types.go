@@ -1,21 +1,25 @@
 package clif
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/waot-project/waot/internal/abi"
+)
 
 // Type is the type of a Value.
 type Type uint8
 
-// The types. Narrow integers exist only in memory operations (Access).
+// The types are the classes of WebAssembly's value types. Narrow integers exist only in memory operations (Access).
 const (
-	Invalid Type = iota
-	I32
-	I64
-	F32
-	F64
-	V128
-	Ref     // a reference to a host or collected object (externref)
-	FuncRef // a function reference: not collected
-	NumTypes
+	Invalid  = Type(abi.ValTypeUnknown)
+	I32      = Type(abi.I32)
+	I64      = Type(abi.I64)
+	F32      = Type(abi.F32)
+	F64      = Type(abi.F64)
+	V128     = Type(abi.V128)
+	Ref      = Type(abi.ExternRef) // a reference to a host or collected object
+	FuncRef  = Type(abi.FuncRef)   // a function reference: not collected
+	NumTypes = Type(abi.NumValTypes)
 )
 
 // The shapes: how an instruction divides a v128 into lanes. They are controlling types
@@ -91,13 +95,10 @@ func (t Type) IsRef() bool { return t == Ref || t == FuncRef }
 
 // Bits returns the width of t.
 func (t Type) Bits() int {
-	switch t {
-	case I32, F32:
-		return 32
-	case V128, I8x16, I16x8, I32x4, I64x2, F32x4, F64x2:
+	if t.IsShape() {
 		return 128
 	}
-	return 64
+	return abi.ValType(t).Bits()
 }
 
 // Words returns how many words of 8 bytes the raw bits of values of the types take: two for a v128, the

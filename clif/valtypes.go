@@ -2,29 +2,31 @@ package clif
 
 import "github.com/waot-project/waot/internal/abi"
 
-// valTypes are the types of the binary interface, by type.
-var valTypes = [NumTypes]abi.ValType{I32: abi.I32, I64: abi.I64, F32: abi.F32, F64: abi.F64,
-	V128: abi.V128, FuncRef: abi.FuncRef, Ref: abi.ExternRef}
+// ValType is t as a value type of WebAssembly: of references the nullable one to anything of the class.
+func (t Type) ValType() abi.ValType { return abi.ValType(t) }
 
-// ValType is t as the binary interface numbers it; 0 if t is Invalid.
-func (t Type) ValType() abi.ValType { return valTypes[t] }
+// TypeOf returns the class of the values of a type of WebAssembly.
+func TypeOf(v abi.ValType) Type { return Type(v.Class()) }
 
-// TypeOf returns the type with the number v, or Invalid.
-func TypeOf(v abi.ValType) Type {
-	for t := I32; t < NumTypes; t++ {
-		if valTypes[t] == v {
-			return t
-		}
+// TypesOf is TypeOf for a list.
+func TypesOf(types []abi.ValType) []Type {
+	if len(types) == 0 {
+		return nil
 	}
-	return Invalid
+	out := make([]Type, len(types))
+	for i, v := range types {
+		out[i] = TypeOf(v)
+	}
+	return out
 }
 
-// FuncType is s as the binary interface has it.
+// FuncType is s as a function type of WebAssembly.
 func (s *Signature) FuncType() abi.FuncType {
-	return abi.FuncType{Params: valTypesOf(s.Params), Results: valTypesOf(s.Results)}
+	return abi.FuncType{Params: ValTypesOf(s.Params), Results: ValTypesOf(s.Results)}
 }
 
-func valTypesOf(types []Type) []abi.ValType {
+// ValTypesOf is ValType for a list.
+func ValTypesOf(types []Type) []abi.ValType {
 	if len(types) == 0 {
 		return nil
 	}

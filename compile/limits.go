@@ -91,7 +91,7 @@ const ofAny = 8 << 20
 // prices are what items of a module take in all of the compiler, in bytes: in the decoded module, in CLIF, in the tables of the linker, the object and its
 // file. They are measured: half of what the peak of memory grows by for each, as the collector lets the heap grow to twice of what is live.
 var prices = [wasmfront.NumItems]int64{
-	wasmfront.ItemSection: 110, wasmfront.ItemType: 900, wasmfront.ItemTypeValue: 32, wasmfront.ItemImport: 1250, wasmfront.ItemFunc: 430,
+	wasmfront.ItemSection: 110, wasmfront.ItemType: 900, wasmfront.ItemTypeValue: 40, wasmfront.ItemImport: 1250, wasmfront.ItemFunc: 430,
 	wasmfront.ItemTable: 260, wasmfront.ItemMemory: 1000, wasmfront.ItemGlobal: 190, wasmfront.ItemExport: 680, wasmfront.ItemElemSegment: 200,
 	wasmfront.ItemElem: 74, wasmfront.ItemElemExpr: 74, wasmfront.ItemDataSegment: 190, wasmfront.ItemConstOp: 110, wasmfront.ItemNameByte: 34,
 	wasmfront.ItemDataByte: 1, wasmfront.ItemDebugByte: 3,

@@ -380,7 +380,7 @@ func TestLinkErrors(t *testing.T) {
 		{"f", (*host.Func)(nil), "got *host.Func"},
 		{"f", 42, "int is no function"},
 		{"f", host.RawFunc{}, "RawFunc without Func"},
-		{"f", host.RawFunc{Params: []host.ValType{1}, Func: func(*host.Caller, []uint64, []uint64) error { return nil }}, "type 0x01"},
+		{"f", host.RawFunc{Params: []host.ValType{0x7f}, Func: func(*host.Caller, []uint64, []uint64) error { return nil }}, "type 0x7f"},
 		{"f", must[*host.Func](t)(s.NewFunc(func() {})), "got function () -> ()"},
 		{"f", must[*host.Func](t)(other.NewFunc(func(a, b int32) int32 { return 0 })), "another store"},
 		{"f", must[*host.Memory](t)(s.NewMemory(host.Limits{})), "got *host.Memory"},

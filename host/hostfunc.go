@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/abi"
 )
 
 // RawFunc is a Go function on raw words. It is the fastest kind, since nothing is converted.
@@ -77,9 +78,7 @@ func goFuncOf(fn any) (goFunc, error) {
 	}
 	for _, types := range [][]ValType{raw.Params, raw.Results} {
 		for _, t := range types {
-			switch t {
-			case TypeI32, TypeI64, TypeF32, TypeF64, TypeV128, TypeFuncRef, TypeExternRef:
-			default:
+			if !abi.ValType(t).IsValid() {
 				return goFunc{}, detail(ErrType, "a RawFunc with %v", t)
 			}
 		}

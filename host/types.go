@@ -3,46 +3,27 @@ package host
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
 
-// ValType is a WebAssembly value type, numbered as in the binary format.
-type ValType uint8
+// ValType is a WebAssembly value type. The numbers of the constants are not those of the binary format.
+type ValType uint32
 
 // The value types.
 const (
-	TypeI32       = ValType(meta.I32)
-	TypeI64       = ValType(meta.I64)
-	TypeF32       = ValType(meta.F32)
-	TypeF64       = ValType(meta.F64)
-	TypeV128      = ValType(meta.V128)
-	TypeFuncRef   = ValType(meta.FuncRef)
-	TypeExternRef = ValType(meta.ExternRef)
+	TypeI32       = ValType(abi.I32)
+	TypeI64       = ValType(abi.I64)
+	TypeF32       = ValType(abi.F32)
+	TypeF64       = ValType(abi.F64)
+	TypeV128      = ValType(abi.V128)
+	TypeFuncRef   = ValType(abi.FuncRef)
+	TypeExternRef = ValType(abi.ExternRef)
 )
 
 // String returns the type's name in the text format.
-func (t ValType) String() string {
-	switch t {
-	case TypeI32:
-		return "i32"
-	case TypeI64:
-		return "i64"
-	case TypeF32:
-		return "f32"
-	case TypeF64:
-		return "f64"
-	case TypeV128:
-		return "v128"
-	case TypeFuncRef:
-		return "funcref"
-	case TypeExternRef:
-		return "externref"
-	}
-	return fmt.Sprintf("type 0x%02x", uint8(t))
-}
+func (t ValType) String() string { return abi.ValType(t).String() }
 
 // isRef reports whether values of the type are references.
 func (t ValType) isRef() bool { return abi.ValType(t).IsRef() }
@@ -51,20 +32,14 @@ func (t ValType) isRef() bool { return abi.ValType(t).IsRef() }
 type FuncType struct{ Params, Results []ValType }
 
 // String returns the type in a form such as "(i32, i64) -> (f64)".
-func (t FuncType) String() string { return typeList(t.Params) + " -> " + typeList(t.Results) }
-
-// sameType reports whether t is the type of these parameters and results.
-func sameType[T ~uint8](t *FuncType, params, results []T) bool {
-	same := func(a ValType, b T) bool { return uint8(a) == uint8(b) }
-	return slices.EqualFunc(t.Params, params, same) && slices.EqualFunc(t.Results, results, same)
+func (t FuncType) String() string {
+	return abi.TypeList(t.Params, ", ") + " -> " + abi.TypeList(t.Results, ", ")
 }
 
-func typeList(types []ValType) string {
-	names := make([]string, len(types))
-	for i, t := range types {
-		names[i] = t.String()
-	}
-	return "(" + strings.Join(names, ", ") + ")"
+// sameType reports whether t is the type of these parameters and results.
+func sameType[T ~uint32](t *FuncType, params, results []T) bool {
+	same := func(a ValType, b T) bool { return uint32(a) == uint32(b) }
+	return slices.EqualFunc(t.Params, params, same) && slices.EqualFunc(t.Results, results, same)
 }
 
 // Limits bound the size of a memory, in pages of 64 KiB, or of a table, in elements.

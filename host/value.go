@@ -20,8 +20,8 @@ type Value struct {
 	ref any
 }
 
-// numType is the type of a number, as Value.ref.
-type numType ValType
+// numType is the type of a number, as Value.ref. Numbers have no types above the classes, and Go keeps a byte without an allocation.
+type numType uint8
 
 func number(t ValType, low, high uint64) Value { return Value{low, high, numType(t)} }
 

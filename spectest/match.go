@@ -5,22 +5,27 @@ import (
 	"strings"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/spectest/script"
 )
 
-// typeNames maps the scripts' types to CLIF's. Types that are not here belong
-// to features that no engine has.
-var typeNames = map[string]clif.Type{
-	"i32": clif.I32, "i64": clif.I64, "f32": clif.F32, "f64": clif.F64, "v128": clif.V128,
-	"externref": clif.Ref, "funcref": clif.FuncRef, "nullfuncref": clif.FuncRef, "nullexternref": clif.Ref,
+// typeByName returns the type that a script names. Invalid belongs to a feature that no engine has.
+func typeByName(name string) clif.Type {
+	switch name {
+	case "nullfuncref":
+		return clif.FuncRef
+	case "nullexternref":
+		return clif.Ref
+	}
+	return clif.TypeOf(abi.ValTypeByName(name))
 }
 
 // argument appends the words of an argument to args, or returns the name of a type that is not
 // supported.
 func argument(s Store, args []uint64, v *script.Value) (_ []uint64, unsupported string) {
-	t, ok := typeNames[v.Type]
+	t := typeByName(v.Type)
 	switch {
-	case !ok:
+	case t == clif.Invalid:
 		return nil, v.Type
 	case v.Match == script.MatchNull:
 		return append(args, 0), ""
@@ -48,7 +53,7 @@ func matches(s Store, want *script.Value, got Value) bool {
 	if want.Type == "refnull" {
 		return got.Type.IsRef() && got.Bits == 0
 	}
-	if t, ok := typeNames[want.Type]; !ok || t != got.Type {
+	if t := typeByName(want.Type); t == clif.Invalid || t != got.Type {
 		return false
 	}
 	switch want.Match {

@@ -415,7 +415,7 @@ func (r *runner) perform(a *script.Action) ([]Value, error) {
 		if unsupported != "" {
 			return nil, &skip{SkipRefused + "argument of type " + unsupported}
 		}
-		if t := typeNames[a.Args[i].Type]; t != sig.Params[i] {
+		if t := typeByName(a.Args[i].Type); t != sig.Params[i] {
 			return nil, fmt.Errorf("argument %d of type %v for a function of type %v", i, t, sig)
 		}
 	}

@@ -30,7 +30,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s is not after %s", f.Name, fns[i-1].Name)
 		}
 		for _, r := range f.Params {
-			if r != 'i' && r != 'I' {
+			if r != 'i' && r != 'l' {
 				t.Errorf("%s: parameters %q", f.Name, f.Params)
 			}
 		}
@@ -67,11 +67,11 @@ func boundsGuest(t *testing.T, file rights) *guest {
 
 // TestTypes checks the types of a function as an engine has them.
 func TestTypes(t *testing.T) {
-	params, results := Types(&Func{Params: "iIi", Results: "i"}, 32, 64)
+	params, results := Types(&Func{Params: "ili", Results: "i"}, 32, 64)
 	if !slices.Equal(params, []int{32, 64, 32}) || !slices.Equal(results, []int{32}) {
 		t.Error(params, results)
 	}
-	if params, results = Types(&Func{Params: "I"}, 32, 64); !slices.Equal(params, []int{64}) || len(results) != 0 {
+	if params, results = Types(&Func{Params: "l"}, 32, 64); !slices.Equal(params, []int{64}) || len(results) != 0 {
 		t.Error(params, results)
 	}
 }

@@ -15,7 +15,7 @@ const ModuleName = abi.WASIModule
 type Func struct {
 	// Name is the import's field name.
 	Name string
-	// Params and Results are the value types in order: 'i' for i32, 'I' for
+	// Params and Results are the value types in order: 'i' for i32, 'l' for
 	// i64. Results is "i", the errno, or empty.
 	Params, Results string
 	// Call runs the function. mem is the whole linear memory at this moment;

@@ -11,7 +11,7 @@ func Types[T any](f *Func, i32, i64 T) (params, results []T) {
 		out := make([]T, len(letters))
 		for n, c := range letters {
 			out[n] = i32
-			if c == 'I' {
+			if c == 'l' {
 				out[n] = i64
 			}
 		}

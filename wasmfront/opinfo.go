@@ -3,6 +3,7 @@ package wasmfront
 import (
 	"fmt"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/effect"
 )
 
@@ -166,11 +167,4 @@ func Opcodes() []Opcode {
 }
 
 // SigType returns the type that a letter of OpInfo.Sig stands for.
-func SigType(letter byte) ValType {
-	for i, c := range [NumValTypes]byte{'?', 'i', 'l', 'f', 'd', 'v', 'r', 'x'} {
-		if c == letter {
-			return ValType(i)
-		}
-	}
-	return TypeUnknown
-}
+func SigType(letter byte) ValType { return abi.ValTypeByLetter(letter) }

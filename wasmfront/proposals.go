@@ -4,7 +4,7 @@ import "github.com/waot-project/waot/internal/abi"
 
 // This file has the encodings that proposals give to what is malformed in WebAssembly
 // 3.0, so that a module that has one is refused for the proposal's name. Types are in
-// typeCodes, flags of limits in limitFlags, operators of WebAssembly 3.0 in opRows.
+// typeFeatures, flags of limits in limitFlags, operators of WebAssembly 3.0 in opRows.
 
 // typeForms are the features of the bytes that start a type which is not that of a
 // function.

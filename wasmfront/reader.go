@@ -235,15 +235,16 @@ func (r *Reader) HeapType(accept Features) ValType {
 
 func (r *Reader) typeByte(accept Features, malformed string) ValType {
 	at := r.Pos
-	c := &typeCodes[r.Byte()]
+	b := r.Byte()
+	t, feature := TypeByCode(b), typeFeatures[b]
 	switch {
 	case r.Err != nil:
-	case !accept.Has(c.feature):
-		r.FailFeature(at, c.feature, "unsupported type 0x%02x", r.Buf[at])
-	case c.typ == TypeUnknown:
-		r.Fail(at, "%s 0x%02x", malformed, r.Buf[at])
+	case !accept.Has(feature):
+		r.FailFeature(at, feature, "unsupported type 0x%02x", b)
+	case t == TypeUnknown:
+		r.Fail(at, "%s 0x%02x", malformed, b)
 	}
-	return c.typ
+	return t
 }
 
 // BlockType reads the type of a block. A type index must be below len(types).
@@ -255,7 +256,7 @@ func (r *Reader) BlockType(accept Features, types []FuncType) (params, results [
 			r.Pos++
 			return nil, nil
 		}
-		if c := &typeCodes[b]; c.typ != TypeUnknown || c.feature != 0 {
+		if TypeByCode(b) != TypeUnknown || typeFeatures[b] != 0 {
 			return nil, r.ValType(accept).Slice()
 		}
 	}

@@ -2,72 +2,39 @@ package wasmfront
 
 import (
 	"fmt"
-	"slices"
-	"strings"
+
+	"github.com/waot-project/waot/internal/abi"
 )
 
-// ValType is the type of a value. The codes are dense so that they can index
-// tables; the encoding in a module is Code's.
-type ValType uint8
+// ValType is the type of a value, FuncType that of a function, whose slices must not be written to. They are those of the binary interface.
+type (
+	ValType  = abi.ValType
+	FuncType = abi.FuncType
+)
 
 // The value types. TypeUnknown is the type of an operand that unreachable code
 // pops from a stack that has none.
 const (
-	TypeUnknown ValType = iota
-	I32
-	I64
-	F32
-	F64
-	V128
-	FuncRef
-	ExternRef
-	NumValTypes = iota
+	TypeUnknown = abi.ValTypeUnknown
+	I32         = abi.I32
+	I64         = abi.I64
+	F32         = abi.F32
+	F64         = abi.F64
+	V128        = abi.V128
+	FuncRef     = abi.FuncRef
+	ExternRef   = abi.ExternRef
+	NumValTypes = abi.NumValTypes
 )
 
-var valTypeNames = [NumValTypes]string{"unknown", "i32", "i64", "f32", "f64", "v128", "funcref", "externref"}
+// TypeByCode returns the type that a byte encodes in a module, or TypeUnknown.
+func TypeByCode(code byte) ValType { return abi.ValTypeByCode(code) }
 
-// singleTypes lets one type be a slice of types without an allocation.
-var singleTypes = [NumValTypes]ValType{TypeUnknown, I32, I64, F32, F64, V128, FuncRef, ExternRef}
+// constOpcodes are the operators that push constants, by the class of their type.
+var constOpcodes = [NumValTypes]Opcode{I32: OpI32Const, I64: OpI64Const, F32: OpF32Const, F64: OpF64Const, V128: OpV128Const,
+	FuncRef: OpRefNull, ExternRef: OpRefNull}
 
-// String returns the name in the text format.
-func (t ValType) String() string {
-	if int(t) < len(valTypeNames) {
-		return valTypeNames[t]
-	}
-	return fmt.Sprintf("valtype(%d)", uint8(t))
-}
-
-// Code returns the byte that encodes t in a module.
-func (t ValType) Code() byte { return valTypeBytes[t] }
-
-// IsRef reports whether t is a reference type.
-func (t ValType) IsRef() bool { return t == FuncRef || t == ExternRef }
-
-// Slice returns the list of types that has only t. It must not be written to.
-func (t ValType) Slice() []ValType { return singleTypes[t : t+1 : t+1] }
-
-// FuncType is the type of a function. Its slices must not be written to.
-type FuncType struct {
-	Params, Results []ValType
-}
-
-// Equal reports whether both types are the same.
-func (t *FuncType) Equal(u *FuncType) bool {
-	return slices.Equal(t.Params, u.Params) && slices.Equal(t.Results, u.Results)
-}
-
-// String writes the type as (i32 i64) -> (f32).
-func (t *FuncType) String() string {
-	return typeList(t.Params) + " -> " + typeList(t.Results)
-}
-
-func typeList(ts []ValType) string {
-	names := make([]string, len(ts))
-	for i, t := range ts {
-		names[i] = t.String()
-	}
-	return "(" + strings.Join(names, " ") + ")"
-}
+// ConstOpcode returns the operator that pushes a constant of type t: null if it is a reference.
+func ConstOpcode(t ValType) Opcode { return constOpcodes[t.Class()] }
 
 // Limits are the sizes of a table (in elements) or a memory (in pages of
 // 64 KiB). They are 64 bits wide because the encoding is; validation restricts
@@ -102,49 +69,28 @@ type GlobalType struct {
 	Mutable bool
 }
 
-// typeCode is what the byte that starts an encoded type means.
-type typeCode struct {
-	typ     ValType  // TypeUnknown if the type is not one we represent
-	feature Features // needed for it
-}
-
-// valTypeBytes is typeCodes the other way round.
-var valTypeBytes = func() (bytes [NumValTypes]byte) {
-	for b, c := range typeCodes {
-		if c.typ != TypeUnknown {
-			bytes[c.typ] = byte(b)
-		}
-	}
-	return bytes
-}()
-
-// typeCodes knows every encoding of a value type, or the start of it, of
-// WebAssembly 3.0 and of proposals. Entries that are zero are malformed.
-var typeCodes = [256]typeCode{
-	0x7F: {I32, 0},
-	0x7E: {I64, 0},
-	0x7D: {F32, 0},
-	0x7C: {F64, 0},
-	0x7B: {V128, FeatureSIMD},
-	0x70: {FuncRef, 0}, // 1.0 has it, as the type of tables
-	0x6F: {ExternRef, FeatureReferenceTypes},
-	0x74: {0, FeatureExceptions},         // noexn
-	0x73: {0, FeatureGC},                 // nofunc
-	0x72: {0, FeatureGC},                 // noextern
-	0x71: {0, FeatureGC},                 // none
-	0x6E: {0, FeatureGC},                 // any
-	0x6D: {0, FeatureGC},                 // eq
-	0x6C: {0, FeatureGC},                 // i31
-	0x6B: {0, FeatureGC},                 // struct
-	0x6A: {0, FeatureGC},                 // array
-	0x69: {0, FeatureExceptions},         // exn
-	0x75: {0, FeatureStackSwitching},     // nocont
-	0x68: {0, FeatureStackSwitching},     // cont
-	0x67: {0, FeatureStringRef},          // string
-	0x66: {0, FeatureStringRef},          // view of a string as WTF-8
-	0x61: {0, FeatureStringRef},          // iterator of a string
-	0x65: {0, FeatureSharedEverything},   // shared
-	0x62: {0, FeatureCustomDescriptors},  // exact; in stringref a view as WTF-16
-	0x64: {0, FeatureFunctionReferences}, // ref
-	0x63: {0, FeatureFunctionReferences}, // ref null
+// typeFeatures has what each encoding of a value type, or the start of it, of
+// WebAssembly 3.0 and of proposals needs. The types that are represented are in package abi's table.
+var typeFeatures = [256]Features{
+	0x7B: FeatureSIMD,
+	0x6F: FeatureReferenceTypes,
+	0x74: FeatureExceptions,         // noexn
+	0x73: FeatureGC,                 // nofunc
+	0x72: FeatureGC,                 // noextern
+	0x71: FeatureGC,                 // none
+	0x6E: FeatureGC,                 // any
+	0x6D: FeatureGC,                 // eq
+	0x6C: FeatureGC,                 // i31
+	0x6B: FeatureGC,                 // struct
+	0x6A: FeatureGC,                 // array
+	0x69: FeatureExceptions,         // exn
+	0x75: FeatureStackSwitching,     // nocont
+	0x68: FeatureStackSwitching,     // cont
+	0x67: FeatureStringRef,          // string
+	0x66: FeatureStringRef,          // view of a string as WTF-8
+	0x61: FeatureStringRef,          // iterator of a string
+	0x65: FeatureSharedEverything,   // shared
+	0x62: FeatureCustomDescriptors,  // exact; in stringref a view as WTF-16
+	0x64: FeatureFunctionReferences, // ref
+	0x63: FeatureFunctionReferences, // ref null
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/waot-project/waot"
 	"github.com/waot-project/waot/internal/proof/stress/guest"
+	"github.com/waot-project/waot/wasmfront"
 )
 
 // modules are the inputs.
@@ -96,7 +97,7 @@ func newWazeroGuest(wasm []byte, close bool) (*wazeroGuest, error) {
 	g := &wazeroGuest{rt: wazero.NewRuntimeWithConfig(ctx, wazeroConfig(close))}
 	long := []api.ValueType{api.ValueTypeI64, api.ValueTypeI64}
 	same := api.GoFunc(func(context.Context, []uint64) {})
-	externRef, funcRef := []api.ValueType{api.ValueTypeExternref}, []api.ValueType{api.ValueType(waot.TypeFuncRef)}
+	externRef, funcRef := []api.ValueType{api.ValueTypeExternref}, []api.ValueType{wasmfront.FuncRef.Code()}
 	_, err := g.rt.NewHostModuleBuilder("env").
 		NewFunctionBuilder().WithGoFunction(api.GoFunc(func(_ context.Context, stack []uint64) {
 		stack[0] += stack[1]

@@ -389,7 +389,7 @@ func planCalls(c *cli.Context, m *meta.Module) ([]call, error) {
 			one := call{name: e.Name}
 			words := c.Args().Tail()
 			if len(words) != len(t.Params) {
-				return nil, usagef("diff: %s takes %d arguments %s, got %d", quote.Name(want), len(t.Params), typeList(t.Params), len(words))
+				return nil, usagef("diff: %s takes %d arguments %s, got %d", quote.Name(want), len(t.Params), abi.TypeList(t.Params, ", "), len(words))
 			}
 			var err error
 			if one.args, err = parseValues(t.Params, words); err != nil {

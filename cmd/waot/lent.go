@@ -110,7 +110,7 @@ func owned(bin []byte) ([]byte, observed, error) {
 		}
 		op := constantOf(g.Type.Type, i)
 		g.Init, values[uint32(i)] = []wasmfront.ConstOp{op}, op
-		if valType := valTypes[g.Type.Type]; !valType.IsRef() {
+		if !g.Type.Type.IsRef() {
 			name := lentName(g.Import.Module, g.Import.Name)
 			at.globals = append(at.globals, name)
 			m.Exports = append(m.Exports, wasmedit.Export{Name: ownGlobal + name, Kind: abi.ExternGlobal, Index: uint32(i)})
@@ -150,23 +150,8 @@ const ownGlobal = "imported global "
 
 // constantOf is the operator that pushes the value of imported global n.
 func constantOf(t wasmfront.ValType, n int) wasmfront.ConstOp {
-	low, high := lentValue(valTypes[t], n)
-	op := wasmfront.ConstOp{Bits: low, High: high, Type: t}
-	switch t {
-	case wasmfront.I32:
-		op.Op = wasmfront.OpI32Const
-	case wasmfront.I64:
-		op.Op = wasmfront.OpI64Const
-	case wasmfront.F32:
-		op.Op = wasmfront.OpF32Const
-	case wasmfront.F64:
-		op.Op = wasmfront.OpF64Const
-	case wasmfront.V128:
-		op.Op = wasmfront.OpV128Const
-	default:
-		op.Op = wasmfront.OpRefNull
-	}
-	return op
+	low, high := lentValue(t, n)
+	return wasmfront.ConstOp{Op: wasmfront.ConstOpcode(t), Bits: low, High: high, Type: t}
 }
 
 // noSharing refuses what no stand-in can be: one thing under two imports.

@@ -92,12 +92,12 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 	note := func(name, export string) error {
 		g := mod.ExportedGlobal(export)
 		words := []uint64{g.Get()}
-		if meta.ValType(g.Type()) == meta.V128 {
+		if abi.ValTypeByCode(g.Type()) == meta.V128 {
 			if words, err = vectorOf(ctx, rt, export, g); err != nil {
 				return fmt.Errorf("wazero: %w", err)
 			}
 		}
-		o.Globals = append(o.Globals, globalOutcome{name, formatValue(meta.ValType(g.Type()), words)})
+		o.Globals = append(o.Globals, globalOutcome{name, formatValue(abi.ValTypeByCode(g.Type()), words)})
 		return nil
 	}
 	for _, name := range at.globals {
@@ -252,16 +252,16 @@ func (a *answers) underWazero(ctx context.Context, rt wazero.Runtime, bin []byte
 func apiTypes(ts []meta.ValType) []api.ValueType {
 	var out []api.ValueType
 	for _, t := range ts {
-		out = append(out, api.ValueType(t))
+		out = append(out, t.Code())
 	}
 	return out
 }
 
-// wasmTypes relies on both using the numbers of the binary format.
+// wasmTypes returns the types that wazero has by their codes in the binary format.
 func wasmTypes(ts []api.ValueType) []meta.ValType {
 	var out []meta.ValType
 	for _, t := range ts {
-		out = append(out, meta.ValType(t))
+		out = append(out, abi.ValTypeByCode(t))
 	}
 	return out
 }

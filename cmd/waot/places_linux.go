@@ -68,7 +68,7 @@ func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls 
 		}
 		var one callOutcome
 		sig := f.(*interp.Function).Signature()
-		t := meta.FuncType{Params: typesOfCLIF(sig.Params), Results: typesOfCLIF(sig.Results)}
+		t := meta.FuncType{Params: clif.ValTypesOf(sig.Params), Results: clif.ValTypesOf(sig.Results)}
 		if results, err := f.(*interp.Function).Call(calls[i].args); err == nil {
 			one.Results = formatValues(t.Results, results)
 		} else if one, err = interpreted(err); err != nil {
@@ -84,7 +84,7 @@ func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls 
 		o.Memory = hashOf(memory.Data)
 	}
 	note := func(name string, g *interp.Global) {
-		o.Globals = append(o.Globals, globalOutcome{name, formatValue(typesOfCLIF([]clif.Type{g.Type})[0], []uint64{g.Bits, g.High})})
+		o.Globals = append(o.Globals, globalOutcome{name, formatValue(clif.ValTypesOf([]clif.Type{g.Type})[0], []uint64{g.Bits, g.High})})
 	}
 	for _, name := range at.globals {
 		if x, ok := inst.Export(name); ok {
@@ -95,22 +95,6 @@ func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls 
 		note(lentName(name[0], name[1]), imports[name].(*interp.Global))
 	}
 	return o, nil
-}
-
-// clifTypes are value types as the CLIF interpreter has them.
-var clifTypes = map[meta.ValType]clif.Type{
-	meta.I32: clif.I32, meta.I64: clif.I64, meta.F32: clif.F32, meta.F64: clif.F64, meta.V128: clif.V128, meta.FuncRef: clif.FuncRef, meta.ExternRef: clif.Ref,
-}
-
-func typesOfCLIF(types []clif.Type) (out []meta.ValType) {
-	for _, t := range types {
-		for v, c := range clifTypes {
-			if c == t {
-				out = append(out, v)
-			}
-		}
-	}
-	return out
 }
 
 // wasiUnderInterpreter returns a function of WASI as one of the interpreter's.
@@ -143,10 +127,10 @@ func (a *answers) underInterpreter(store *interp.Store, bin []byte) (imports map
 		s := &list[i]
 		var sig clif.Signature
 		for _, t := range s.params {
-			sig.Params = append(sig.Params, clifTypes[t])
+			sig.Params = append(sig.Params, clif.TypeOf(t))
 		}
 		for _, t := range s.results {
-			sig.Results = append(sig.Results, clifTypes[t])
+			sig.Results = append(sig.Results, clif.TypeOf(t))
 		}
 		imports[[2]string{s.module, s.name}] = store.NewHostFunc(s.name, sig, func(_ *interp.HostCall, args, results []uint64) error {
 			a.answer(s, args, results)
@@ -168,12 +152,12 @@ func (a *answers) underInterpreter(store *interp.Store, bin []byte) (imports map
 			imports[name] = memory
 		case abi.ExternTable:
 			t := &m.Tables[imp.Index]
-			imports[name] = interp.NewTable(clifTypes[valTypes[t.Elem]], t.Min, t.Max, t.HasMax)
+			imports[name] = interp.NewTable(clif.TypeOf(t.Elem), t.Min, t.Max, t.HasMax)
 		case abi.ExternGlobal:
 			t := &m.Globals[imp.Index]
-			low, high := lentValue(valTypes[t.Type], count)
-			imports[name] = &interp.Global{Type: clifTypes[valTypes[t.Type]], Mutable: t.Mutable, Bits: low, High: high}
-			if valType := valTypes[t.Type]; !valType.IsRef() {
+			low, high := lentValue(t.Type, count)
+			imports[name] = &interp.Global{Type: clif.TypeOf(t.Type), Mutable: t.Mutable, Bits: low, High: high}
+			if !t.Type.IsRef() {
 				globals = append(globals, name)
 			}
 			count++

@@ -18,6 +18,7 @@ import (
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/cache"
 	"github.com/waot-project/waot/internal/image"
 	"github.com/waot-project/waot/internal/input"
@@ -384,7 +385,7 @@ func invokeIn(ctx context.Context, c *cli.Context, p *guest, name string) error 
 	t := (*inproc.Func)(f).Type()
 	words := c.Args().Tail()
 	if len(words) != len(t.Params) {
-		return usagef("run: %s takes %d arguments %s, got %d", quote.Name(name), len(t.Params), typeList(t.Params), len(words))
+		return usagef("run: %s takes %d arguments %s, got %d", quote.Name(name), len(t.Params), abi.TypeList(t.Params, ", "), len(words))
 	}
 	args, err := parseValues(t.Params, words)
 	if err != nil {

@@ -23,12 +23,6 @@ type standIn struct {
 	params, results []meta.ValType
 }
 
-// valTypes are those of modules as those of hosts.
-var valTypes = map[wasmfront.ValType]meta.ValType{
-	wasmfront.I32: meta.I32, wasmfront.I64: meta.I64, wasmfront.F32: meta.F32, wasmfront.F64: meta.F64, wasmfront.V128: meta.V128,
-	wasmfront.FuncRef: meta.FuncRef, wasmfront.ExternRef: meta.ExternRef,
-}
-
 // standInsOf returns the functions that a module imports, but for WASI's. It is an error if there is a function with two types, or anything
 // else twice, or if what is imported of WASI is none of its functions.
 func standInsOf(bin []byte) ([]standIn, error) {
@@ -47,14 +41,14 @@ func standInsOf(bin []byte) ([]standIn, error) {
 			continue
 		}
 		t := m.FuncType(imp.Index)
-		s := standIn{module: imp.Module, name: imp.Name, params: metaTypes(t.Params), results: metaTypes(t.Results)}
+		s := standIn{module: imp.Module, name: imp.Name, params: t.Params, results: t.Results}
 		if imp.Module == wasiModule {
 			if err := s.ofWASI(); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		at, text := [2]string{s.module, s.name}, typeList(s.params)+typeList(s.results)
+		at, text := [2]string{s.module, s.name}, fmt.Sprint(s.params, s.results)
 		switch before, again := types[at]; {
 		case again && before != text:
 			return nil, fmt.Errorf("the import %q %q has two types", imp.Module, imp.Name)
@@ -77,13 +71,6 @@ func (s *standIn) ofWASI() error {
 		return fmt.Errorf("the import %q %q has another type than WASI's function, and no stand-in", s.module, s.name)
 	}
 	return nil
-}
-
-func metaTypes(types []wasmfront.ValType) (out []meta.ValType) {
-	for _, t := range types {
-		out = append(out, valTypes[t])
-	}
-	return out
 }
 
 // shownCalls is how many calls an outcome lists.

@@ -12,21 +12,6 @@ import (
 	"github.com/waot-project/waot/internal/meta"
 )
 
-// typeNames are the names of value types in the text format.
-var typeNames = map[meta.ValType]string{
-	meta.I32: "i32", meta.I64: "i64", meta.F32: "f32", meta.F64: "f64", meta.V128: "v128",
-	meta.FuncRef: "funcref", meta.ExternRef: "externref",
-}
-
-// typeList writes a list of types as in a function type.
-func typeList(types []meta.ValType) string {
-	var names []string
-	for _, t := range types {
-		names = append(names, typeNames[t])
-	}
-	return "(" + strings.Join(names, ", ") + ")"
-}
-
 // callWords calls a function with raw words, and returns those of its results.
 func callWords(ctx context.Context, f *host.Func, args []uint64) (results []uint64, err error) {
 	np, nr := (*inproc.Func)(f).Words()
@@ -61,7 +46,7 @@ func parseValues(types []meta.ValType, texts []string) (words []uint64, err erro
 // decimal or, with 0x, hexadecimal, signed or unsigned; floats too, and a NaN may have a payload
 // (nan:0x1) or all its bits (nan(0x7fc00000)), and is canonical without; references only null. The type may be in front, as in what formatValue writes.
 func parseValue(t meta.ValType, written string) (uint64, error) {
-	s := strings.TrimPrefix(written, typeNames[t]+":")
+	s := strings.TrimPrefix(written, t.String()+":")
 	switch t {
 	case meta.I32:
 		if x, err := parseInteger(s, 32); err == nil {
@@ -84,7 +69,7 @@ func parseValue(t meta.ValType, written string) (uint64, error) {
 			return 0, nil
 		}
 	}
-	return 0, usagef("%q is no %s", written, typeNames[t])
+	return 0, usagef("%q is no %v", written, t)
 }
 
 // parseInteger reads an integer of the given number of bits.
@@ -206,7 +191,7 @@ func formatValue(t meta.ValType, words []uint64) string {
 		return fmt.Sprintf("v128:i32x4:0x%08x,0x%08x,0x%08x,0x%08x", uint32(v), v>>32, uint32(words[1]), words[1]>>32)
 	}
 	if v == 0 {
-		return typeNames[t] + ":null"
+		return t.String() + ":null"
 	}
-	return typeNames[t] + ":not null"
+	return t.String() + ":not null"
 }

@@ -60,7 +60,7 @@ func TestNaNs(t *testing.T) {
 		for i, typ := range []meta.ValType{meta.F32, meta.F64} {
 			got, err := parseValue(typ, text)
 			if (err != nil) != (want[i] == 0) || got != want[i] {
-				t.Errorf("%s as %s: %#x, %v, want %#x", text, typeNames[typ], got, err, want[i])
+				t.Errorf("%s as %s: %#x, %v, want %#x", text, typ, got, err, want[i])
 			}
 		}
 	}

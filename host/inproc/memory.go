@@ -417,7 +417,7 @@ func (g *Global) Mutable() bool { return g.mutable }
 
 // clean zero-extends what is narrower than a word.
 func (g *Global) clean(v uint64) uint64 {
-	if g.typ == meta.I32 || g.typ == meta.F32 {
+	if g.typ.Bits() == 32 {
 		return uint64(uint32(v))
 	}
 	return v

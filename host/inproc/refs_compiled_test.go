@@ -48,7 +48,7 @@ func module(sections ...[]byte) []byte {
 func valTypes(ts []meta.ValType) []byte {
 	b := leb(len(ts))
 	for _, t := range ts {
-		b = append(b, byte(t))
+		b = append(b, t.Code())
 	}
 	return b
 }

@@ -73,15 +73,10 @@ func newFuncType(t *meta.FuncType, collectAlways bool) *funcType {
 	f := &funcType{FuncType: *t}
 	kinds := func(ts []meta.ValType) (out []abi.ArgKind, words int, floats bool) {
 		for _, v := range ts {
-			k := abi.ArgInt
-			switch v {
-			case meta.F32, meta.F64:
-				k, floats = abi.ArgFloat, true
-			case meta.V128:
-				k, floats = abi.ArgVector, true
-			}
+			k := v.ArgKind()
 			out = append(out, k)
 			words += v.Words()
+			floats = floats || k != abi.ArgInt
 		}
 		return out, words, floats
 	}
@@ -135,7 +130,7 @@ func locate(locs []abi.Loc, types []meta.ValType, ints []uint8) []argLoc {
 	out := make([]argLoc, 0, len(locs))
 	for i, l := range locs {
 		a := argLoc{mask: ^uint64(0)}
-		if types[i] == meta.I32 || types[i] == meta.F32 {
+		if types[i].Bits() == 32 {
 			a.mask = 1<<32 - 1
 		}
 		switch {

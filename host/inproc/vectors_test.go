@@ -36,7 +36,7 @@ func passing(t meta.FuncType) []byte {
 	body := func(parts ...code) []byte { return bodyOf([]byte{0}, parts...) }
 	return module(
 		sectionOf(1, typeOf(t), typeOf(meta.FuncType{Params: t.Params, Results: t.Params})),
-		sectionOf(2, cat(name("host"), name("f"), []byte{0, 0}), cat(name("host"), name("g"), []byte{3, byte(meta.V128), 1})),
+		sectionOf(2, cat(name("host"), name("f"), []byte{0, 0}), cat(name("host"), name("g"), []byte{3, meta.V128.Code(), 1})),
 		sectionOf(3, []byte{0}, []byte{0}, []byte{1}),
 		sectionOf(4, []byte{0x70, 0, 1}),
 		sectionOf(7, exportOf("direct", 0, fnDirect), exportOf("indirect", 0, fnIndirect), exportOf("kept", 0, fnKept), exportOf("g", 3, 0)),

@@ -222,7 +222,7 @@ var lies = []struct {
 	}, "type slot 1 is the second one of type 0"},
 	{"record of other bytes", func(m *meta.Module, o *objfile.Object) {
 		s := &o.Sections[o.Symbols[relocAt(o, m.TypeSlots).Symbol].Section]
-		s.Data = bytes.Replace(s.Data, []byte{byte(meta.ExternRef)}, []byte{byte(meta.I64)}, 1)
+		s.Data = bytes.Replace(s.Data, []byte{meta.ExternRef.Code()}, []byte{meta.I64.Code()}, 1)
 	}, "not for the record of type"},
 	{"record with another's name", func(m *meta.Module, o *objfile.Object) {
 		a, b := &o.Symbols[relocAt(o, m.TypeSlots).Symbol], &o.Symbols[relocAt(o, m.TypeSlots+8).Symbol]

@@ -21,12 +21,6 @@ import (
 	"github.com/waot-project/waot/objfile"
 )
 
-// cTypes are the C types of values.
-var cTypes = map[meta.ValType]string{
-	abi.I32: "int32_t", abi.I64: "int64_t", abi.F32: "float", abi.F64: "double",
-	abi.V128: "waot_v128", abi.FuncRef: "waot_ref", abi.ExternRef: "waot_ref",
-}
-
 // generator writes one header.
 type generator struct {
 	bytes.Buffer
@@ -82,12 +76,12 @@ func signature(t *meta.FuncType) (result, params string) {
 	result = "void"
 	switch {
 	case len(t.Results) == 1:
-		result = cTypes[t.Results[0]]
+		result = t.Results[0].CType()
 	case len(t.Results) > 1:
 		list = append(list, "uint64_t *results")
 	}
 	for _, p := range t.Params {
-		list = append(list, cTypes[p])
+		list = append(list, p.CType())
 	}
 	if len(list) == 0 {
 		list = append(list, "void")
@@ -146,9 +140,9 @@ func word(name string) string { return "waot_word_" + name }
 // valueType is the type of the word of a global.
 func valueType(x *meta.Global) string {
 	if x.Mutable {
-		return cTypes[x.Type]
+		return x.Type.CType()
 	}
-	return "const " + cTypes[x.Type]
+	return "const " + x.Type.CType()
 }
 
 // accessors gives access to the memories, tables and globals of the linked instance.
@@ -179,7 +173,7 @@ func (g *generator) accessors() {
 }
 
 // t0 is how the word of a global that the module defines is declared: never as a constant, since init sets it.
-func t0(x *meta.Global) string { return cTypes[x.Type] + " " }
+func t0(x *meta.Global) string { return x.Type.CType() + " " }
 
 // importedWords are what the program must supply besides functions: fields of the struct of imports.
 func (g *generator) importedWords() (types, fields []string) {

@@ -146,13 +146,12 @@ func (d *decoder) imp() *ImportName {
 }
 
 func (d *decoder) valType() ValType {
-	t := ValType(d.byte("value type"))
-	switch t {
-	case I32, I64, F32, F64, V128, FuncRef, ExternRef:
-		return t
+	code := d.byte("value type")
+	t := abi.ValTypeByCode(code)
+	if t == abi.ValTypeUnknown {
+		d.fail("value type %#x", code)
 	}
-	d.fail("value type %#x", byte(t))
-	return 0
+	return t
 }
 
 func (d *decoder) types() []ValType {

@@ -132,7 +132,7 @@ func (e *encoder) memoryLimits(x *Memory) {
 func (e *encoder) types(ts []ValType) {
 	e.count(len(ts))
 	for _, t := range ts {
-		e.byte(byte(t))
+		e.byte(t.Code())
 	}
 }
 
@@ -167,7 +167,7 @@ func EncodeMeta(m *Module) []byte {
 	for i := range m.Tables {
 		x := &m.Tables[i]
 		e.num32(x.Slot)
-		e.byte(byte(x.Elem))
+		e.byte(x.Elem.Code())
 		e.limits(x.Min, x.Max, x.HasMax)
 		e.imp(x.Import)
 	}
@@ -175,7 +175,7 @@ func EncodeMeta(m *Module) []byte {
 	for i := range m.Globals {
 		x := &m.Globals[i]
 		e.num32(x.Offset)
-		e.byte(byte(x.Type))
+		e.byte(x.Type.Code())
 		e.bool(x.Mutable)
 		e.imp(x.Import)
 	}

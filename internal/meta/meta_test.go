@@ -103,7 +103,7 @@ func TestInvalid(t *testing.T) {
 		{"type slot 0, at 80" + apart, func(m *Module) { m.TypeSlots = 80 }},
 		{"type 2 of type slot 1", func(m *Module) { m.SlotTypes[1] = 2 }},
 		{"slot of function 0", func(m *Module) { m.SlotTypes = append(m.SlotTypes, 1) }},
-		{"value type", func(m *Module) { m.Types[1].Params[0] = 0x60 }},
+		{"value type", func(m *Module) { m.Types[1].Params[0] = abi.ValTypeUnknown }},
 		{"function type too long", func(m *Module) { m.Types[1].Params = make([]ValType, 1<<16) }},
 
 		{"memory slot 0, at 48" + apart, func(m *Module) { m.Memories[0].Slot = 48 }}, // a helper's

@@ -9,12 +9,6 @@ import (
 	"github.com/waot-project/waot/wasmfront"
 )
 
-// typeBytes is the encoding of value types.
-var typeBytes = [wasmfront.NumValTypes]byte{wasmfront.I32: 0x7F, wasmfront.I64: 0x7E, wasmfront.F32: 0x7D, wasmfront.F64: 0x7C,
-	wasmfront.V128: 0x7B, wasmfront.FuncRef: 0x70, wasmfront.ExternRef: 0x6F}
-
-func typeByte(t wasmfront.ValType) byte { return typeBytes[t] }
-
 func uleb(b []byte, x uint64) []byte { return binary.AppendUvarint(b, x) }
 
 func sleb(b []byte, x int64) []byte {
@@ -64,7 +58,7 @@ func (m *Module) Encode() ([]byte, error) {
 		return uleb(b, uint64(e.typeIndex(&f.Type))), true
 	}))
 	rest = section(rest, 4, vec(m.Tables, func(b []byte, t *Table) ([]byte, bool) {
-		return limits(append(b, typeByte(t.Type.Elem)), t.Type.Limits), !t.Dead && t.Import == nil
+		return limits(append(b, t.Type.Elem.Code()), t.Type.Limits), !t.Dead && t.Import == nil
 	}))
 	rest = section(rest, 5, vec(m.Memories, func(b []byte, x *Memory) ([]byte, bool) {
 		return limits(b, x.Type.Limits), !x.Dead && x.Import == nil
@@ -143,7 +137,7 @@ func text(b []byte, s string) []byte { return append(uleb(b, uint64(len(s))), s.
 func typeList(b []byte, ts []wasmfront.ValType) []byte {
 	b = uleb(b, uint64(len(ts)))
 	for _, t := range ts {
-		b = append(b, typeByte(t))
+		b = append(b, t.Code())
 	}
 	return b
 }
@@ -156,7 +150,7 @@ func limits(b []byte, l wasmfront.Limits) []byte {
 }
 
 func globalType(b []byte, t wasmfront.GlobalType) []byte {
-	b = append(b, typeByte(t.Type), 0)
+	b = append(b, t.Type.Code(), 0)
 	if t.Mutable {
 		b[len(b)-1] = 1
 	}
@@ -202,7 +196,7 @@ func (e *encoder) imports() []byte {
 	}
 	for i := range e.m.Tables {
 		t := &e.m.Tables[i]
-		one(t.Import, t.Dead, abi.ExternTable, func(b []byte) []byte { return limits(append(b, typeByte(t.Type.Elem)), t.Type.Limits) })
+		one(t.Import, t.Dead, abi.ExternTable, func(b []byte) []byte { return limits(append(b, t.Type.Elem.Code()), t.Type.Limits) })
 	}
 	for i := range e.m.Memories {
 		x := &e.m.Memories[i]
@@ -241,7 +235,7 @@ func rawConst(op *wasmfront.ConstOp) []byte {
 	case wasmfront.ImmV128:
 		b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, op.Bits), op.High)
 	case wasmfront.ImmRefType:
-		b = append(b, typeByte(op.Type))
+		b = append(b, op.Type.Code())
 	}
 	return b
 }
@@ -276,7 +270,7 @@ func (e *encoder) elem(b []byte, s *Elem) ([]byte, bool) {
 	switch {
 	case flags&3 == 0:
 	case exprs:
-		b = append(b, typeByte(s.Type))
+		b = append(b, s.Type.Code())
 	default:
 		b = append(b, 0) // functions
 	}
@@ -340,7 +334,7 @@ func (e *encoder) body(b []byte, f *Func) ([]byte, bool) {
 	}
 	code := uleb(nil, uint64(len(groups)))
 	for _, g := range groups {
-		code = append(uleb(code, g.n), typeByte(g.t))
+		code = append(uleb(code, g.n), g.t.Code())
 	}
 	for i := range f.Code {
 		code = e.inst(code, &f.Code[i])
@@ -419,7 +413,7 @@ func (e *encoder) blockType(b []byte, t *wasmfront.FuncType) []byte {
 	case len(t.Params) == 0 && len(t.Results) == 0:
 		return append(b, 0x40)
 	case len(t.Params) == 0 && len(t.Results) == 1:
-		return append(b, typeByte(t.Results[0]))
+		return append(b, t.Results[0].Code())
 	}
 	return sleb(b, int64(e.typeIndex(t)))
 }

@@ -255,7 +255,7 @@ func Zero(t wasmfront.ValType) Inst {
 	case wasmfront.V128:
 		return Inst{Op: wasmfront.OpV128Const, Raw: append([]byte{0xFD, 0x0C}, make([]byte, 16)...)}
 	}
-	return Inst{Op: wasmfront.OpRefNull, Raw: []byte{byte(wasmfront.OpRefNull), typeByte(t)}}
+	return Inst{Op: wasmfront.OpRefNull, Raw: []byte{byte(wasmfront.OpRefNull), t.Code()}}
 }
 
 // Constant is code that pushes the value of a constant expression.

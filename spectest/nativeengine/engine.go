@@ -126,14 +126,6 @@ func (s *store) Instantiate(m spectest.Module, imports func(module, name string)
 	return instance{i}, nil
 }
 
-func typesOf(vs []abi.ValType) []clif.Type {
-	out := make([]clif.Type, len(vs))
-	for i, v := range vs {
-		out[i] = clif.TypeOf(v)
-	}
-	return out
-}
-
 func (s *store) NewFunc(sig clif.Signature, fn func(args, results []uint64)) (spectest.Extern, error) {
 	return s.s.NewHostFunc(sig.FuncType(), func(_ *inproc.Caller, args, results []uint64) error {
 		fn(args, results)
@@ -188,7 +180,7 @@ func (i instance) FuncType(name string) (*clif.Signature, bool) {
 		return nil, false
 	}
 	t := f.Type()
-	return &clif.Signature{Params: typesOf(t.Params), Results: typesOf(t.Results)}, true
+	return &clif.Signature{Params: clif.TypesOf(t.Params), Results: clif.TypesOf(t.Results)}, true
 }
 
 func (i instance) Invoke(name string, args []uint64) ([]spectest.Value, error) {
@@ -196,7 +188,7 @@ func (i instance) Invoke(name string, args []uint64) ([]spectest.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	types := typesOf(f.Type().Results)
+	types := clif.TypesOf(f.Type().Results)
 	results := make([]uint64, clif.Words(types))
 	if err := f.Call(args, results); err != nil {
 		return nil, convert(err)

@@ -37,7 +37,7 @@ func (t *Translator) branchTo(fr *frame) clif.Target {
 		fr.label = t.ssa.newBlock(fr.from, fr.start, fr.loop)
 		fr.firstPhi = uint32(len(t.ssa.phis))
 		for i, ty := range fr.types {
-			t.ssa.newPhi(fr.label, uint32(i), true, typeOf(ty))
+			t.ssa.newPhi(fr.label, uint32(i), true, clif.TypeOf(ty))
 		}
 	}
 	return t.ssa.edgeTo(fr.label, t.stack[len(t.stack)-len(fr.types):])

@@ -7,22 +7,6 @@ import (
 	"github.com/waot-project/waot/wasmfront"
 )
 
-// clifTypes maps Wasm's types to CLIF's.
-var clifTypes = [wasmfront.NumValTypes]clif.Type{
-	wasmfront.I32: clif.I32, wasmfront.I64: clif.I64, wasmfront.F32: clif.F32, wasmfront.F64: clif.F64,
-	wasmfront.V128: clif.V128, wasmfront.FuncRef: clif.FuncRef, wasmfront.ExternRef: clif.Ref,
-}
-
-func typeOf(t wasmfront.ValType) clif.Type { return clifTypes[t] }
-
-func typesOf(ts []wasmfront.ValType) []clif.Type {
-	out := make([]clif.Type, len(ts))
-	for i, t := range ts {
-		out[i] = typeOf(t)
-	}
-	return out
-}
-
 // Module declares everything that m has, and the init function. It must be
 // valid outside of function bodies.
 func Module(m *wasmfront.Module, names *wasmfront.Names) *clif.Module {
@@ -34,7 +18,7 @@ func ModuleUntil(m *wasmfront.Module, names *wasmfront.Names, end *stop.Flag) *c
 	cm := &clif.Module{Name: names.Module, NumImportedFuncs: int(m.NumImportedFuncs), Stop: end}
 	for i := range m.Types {
 		end.Poll()
-		cm.Sigs = append(cm.Sigs, clif.Signature{Params: typesOf(m.Types[i].Params), Results: typesOf(m.Types[i].Results)})
+		cm.Sigs = append(cm.Sigs, clif.Signature{Params: clif.TypesOf(m.Types[i].Params), Results: clif.TypesOf(m.Types[i].Results)})
 	}
 	for i := range m.Funcs {
 		end.Poll()
@@ -44,7 +28,7 @@ func ModuleUntil(m *wasmfront.Module, names *wasmfront.Names, end *stop.Flag) *c
 	}
 	for i := range m.Tables {
 		t := &m.Tables[i]
-		cm.Tables = append(cm.Tables, clif.TableDecl{Elem: typeOf(t.Elem), Min: t.Min, Max: t.Max, HasMax: t.HasMax})
+		cm.Tables = append(cm.Tables, clif.TableDecl{Elem: clif.TypeOf(t.Elem), Min: t.Min, Max: t.Max, HasMax: t.HasMax})
 	}
 	for i := range m.Memories {
 		t := &m.Memories[i]
@@ -53,7 +37,7 @@ func ModuleUntil(m *wasmfront.Module, names *wasmfront.Names, end *stop.Flag) *c
 	for i := range m.Globals {
 		end.Poll()
 		g := &m.Globals[i]
-		d := clif.GlobalDecl{Type: typeOf(g.Type), Mutable: g.Mutable}
+		d := clif.GlobalDecl{Type: clif.TypeOf(g.Type), Mutable: g.Mutable}
 		d.Init, _ = constBits(&g.Init)
 		cm.Globals = append(cm.Globals, d)
 	}
@@ -111,7 +95,7 @@ func declareSegments(cm *clif.Module, m *wasmfront.Module) {
 	declareDatas(cm, m)
 	for i := range m.Elems {
 		e := &m.Elems[i]
-		d := clif.ElemDecl{Type: typeOf(e.Type)}
+		d := clif.ElemDecl{Type: clif.TypeOf(e.Type)}
 		for _, f := range e.Funcs {
 			cm.Stop.Poll()
 			d.Funcs = append(d.Funcs, clif.FuncIndex(f))
@@ -162,7 +146,7 @@ func (t *Translator) Init(f *clif.Func) {
 		g := &m.Globals[i]
 		if _, ok := constBits(&g.Init); !ok {
 			t.b.Src = uint32(g.Offset)
-			t.b.EntityEffect(clif.OpGlobalSet, typeOf(g.Type), uint32(i), 0, t.constExpr(&g.Init))
+			t.b.EntityEffect(clif.OpGlobalSet, clif.TypeOf(g.Type), uint32(i), 0, t.constExpr(&g.Init))
 		}
 	}
 	t.initElems()
@@ -186,7 +170,7 @@ func (t *Translator) initElems() {
 			}
 			if elemEntry(&e.Exprs[j]) == clif.ElemComputed {
 				at := t.b.Iconst(clif.I64, uint64(j))
-				t.b.EntityEffect(clif.OpElemSet, typeOf(e.Type), uint32(i), 0, at, t.constExpr(&e.Exprs[j]))
+				t.b.EntityEffect(clif.OpElemSet, clif.TypeOf(e.Type), uint32(i), 0, at, t.constExpr(&e.Exprs[j]))
 			}
 		}
 	}
@@ -237,7 +221,7 @@ func (t *Translator) constExpr(e *wasmfront.ConstExpr) clif.Value {
 		case wasmfront.OpV128Const:
 			t.push(t.b.Vconst(op.Bits, op.High))
 		case wasmfront.OpRefNull:
-			t.push(t.b.RefNull(typeOf(op.Type)))
+			t.push(t.b.RefNull(clif.TypeOf(op.Type)))
 		case wasmfront.OpRefFunc:
 			t.push(t.b.FuncAddr(clif.FuncIndex(op.Index)))
 		case wasmfront.OpGlobalGet:

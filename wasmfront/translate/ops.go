@@ -16,7 +16,7 @@ func (t *Translator) selectOp(*wasmfront.Operator, *handler) {
 }
 
 func (t *Translator) localGet(op *wasmfront.Operator, _ *handler) {
-	t.push(t.ssa.read(op.Index, typeOf(t.locals[op.Index])))
+	t.push(t.ssa.read(op.Index, clif.TypeOf(t.locals[op.Index])))
 }
 
 func (t *Translator) localSet(op *wasmfront.Operator, _ *handler) {
@@ -28,11 +28,11 @@ func (t *Translator) localTee(op *wasmfront.Operator, _ *handler) {
 }
 
 func (t *Translator) globalGet(op *wasmfront.Operator, _ *handler) {
-	t.push(t.b.Entity(clif.OpGlobalGet, typeOf(op.Type), op.Index))
+	t.push(t.b.Entity(clif.OpGlobalGet, clif.TypeOf(op.Type), op.Index))
 }
 
 func (t *Translator) globalSet(op *wasmfront.Operator, _ *handler) {
-	t.b.EntityEffect(clif.OpGlobalSet, typeOf(op.Type), op.Index, 0, t.pop())
+	t.b.EntityEffect(clif.OpGlobalSet, clif.TypeOf(op.Type), op.Index, 0, t.pop())
 }
 
 func (t *Translator) iconst(op *wasmfront.Operator, h *handler) { t.push(t.b.Iconst(h.typ, op.I64)) }
@@ -135,13 +135,13 @@ func (t *Translator) tableIndex(table uint32, code abi.TrapCode) clif.Value {
 
 func (t *Translator) tableGet(op *wasmfront.Operator, _ *handler) {
 	index := t.tableIndex(op.Index, abi.TrapTableOutOfBounds)
-	t.push(t.b.Entity(clif.OpTableGet, typeOf(op.Type), op.Index, index))
+	t.push(t.b.Entity(clif.OpTableGet, clif.TypeOf(op.Type), op.Index, index))
 }
 
 func (t *Translator) tableSet(op *wasmfront.Operator, _ *handler) {
 	x := t.pop()
 	index := t.tableIndex(op.Index, abi.TrapTableOutOfBounds)
-	t.b.EntityEffect(clif.OpTableSet, typeOf(op.Type), op.Index, 0, index, x)
+	t.b.EntityEffect(clif.OpTableSet, clif.TypeOf(op.Type), op.Index, 0, index, x)
 }
 
 func (t *Translator) tableSize(op *wasmfront.Operator, _ *handler) {
@@ -150,13 +150,13 @@ func (t *Translator) tableSize(op *wasmfront.Operator, _ *handler) {
 
 func (t *Translator) tableGrow(op *wasmfront.Operator, _ *handler) {
 	n, x := t.pop(), t.pop()
-	t.push(t.b.Entity(clif.OpTableGrow, typeOf(op.Type), op.Index, n, x))
+	t.push(t.b.Entity(clif.OpTableGrow, clif.TypeOf(op.Type), op.Index, n, x))
 }
 
 func (t *Translator) tableFill(op *wasmfront.Operator, _ *handler) {
 	n, x, to := t.wide(t.pop()), t.pop(), t.wide(t.pop())
 	t.checkEnd(to, n, t.tableLen(op.Index), abi.TrapTableOutOfBounds)
-	t.b.EntityEffect(clif.OpTableFill, typeOf(op.Type), op.Index, 0, to, x, n)
+	t.b.EntityEffect(clif.OpTableFill, clif.TypeOf(op.Type), op.Index, 0, to, x, n)
 }
 
 func (t *Translator) tableCopy(op *wasmfront.Operator, _ *handler) {
@@ -178,7 +178,7 @@ func (t *Translator) elemDrop(op *wasmfront.Operator, _ *handler) {
 }
 
 func (t *Translator) refNull(op *wasmfront.Operator, _ *handler) {
-	t.push(t.b.RefNull(typeOf(op.Type)))
+	t.push(t.b.RefNull(clif.TypeOf(op.Type)))
 }
 
 func (t *Translator) refIsNull(*wasmfront.Operator, *handler) {

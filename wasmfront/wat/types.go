@@ -3,17 +3,9 @@ package wat
 import (
 	"slices"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
 )
-
-// valTypes are the types of values by their names.
-var valTypes = func() map[string]wasmfront.ValType {
-	m := map[string]wasmfront.ValType{}
-	for t := wasmfront.I32; t < wasmfront.NumValTypes; t++ {
-		m[t.String()] = t
-	}
-	return m
-}()
 
 // heapTypes are what ref.null and (ref null may have, with the type of the reference.
 var heapTypes = map[string]wasmfront.ValType{"func": wasmfront.FuncRef, "extern": wasmfront.ExternRef}
@@ -55,8 +47,8 @@ func (a *assembler) valType() wasmfront.ValType {
 	if a.At("ref") {
 		return a.longRefType()
 	}
-	v, ok := valTypes[string(t.Text)]
-	if !ok {
+	v := abi.ValTypeByName(string(t.Text))
+	if v == wasmfront.TypeUnknown {
 		a.unsupported(t, "a type")
 	}
 	a.Next()
@@ -66,7 +58,7 @@ func (a *assembler) valType() wasmfront.ValType {
 // atRefType reports whether the type of a reference comes next.
 func (a *assembler) atRefType() bool {
 	t := a.Token()
-	return a.At("ref") || valTypes[string(t.Text)].IsRef() || proposalOf(t) != 0
+	return a.At("ref") || abi.ValTypeByName(string(t.Text)).IsRef() || proposalOf(t) != 0
 }
 
 // refType takes the type of a reference.

@@ -206,9 +206,6 @@ func Memory(inst spectest.Instance) ([]byte, error) {
 	return content(), nil
 }
 
-// letters are the types of numbers, by the letters in names of the host's functions.
-var letters = map[byte]clif.Type{'i': clif.I32, 'l': clif.I64, 'f': clif.F32, 'd': clif.F64}
-
 // hostFunc returns the function of the host whose name says its type. Its results are numbers made of all arguments.
 func (p *player) hostFunc(name string) (spectest.Extern, error) {
 	params, results, ok := strings.Cut(name, "_")
@@ -217,8 +214,8 @@ func (p *player) hostFunc(name string) (spectest.Extern, error) {
 	}
 	types := func(s string) (out []clif.Type) {
 		for _, l := range []byte(s) {
-			t, known := letters[l]
-			ok = ok && known
+			t := clif.TypeOf(abi.ValTypeByLetter(l))
+			ok = ok && (t.IsInt() || t.IsFloat())
 			out = append(out, t)
 		}
 		return out

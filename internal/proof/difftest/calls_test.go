@@ -73,7 +73,7 @@ func forwarder(params, results []meta.ValType) []byte {
 	types := func(ts []meta.ValType) []byte {
 		b := uleb(len(ts))
 		for _, t := range ts {
-			b = append(b, byte(t))
+			b = append(b, t.Code())
 		}
 		return b
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+
+	"github.com/waot-project/waot/internal/abi"
 )
 
 // wasmPage is the size of a page of memory.
@@ -552,7 +554,7 @@ func (p *program) elem(a *action) int {
 }
 
 func valType(letter byte) byte {
-	return "\x7f\x7e\x7d\x7c\x70\x6f"[strings.IndexByte(valueTypes, letter)]
+	return abi.ValTypeByLetter(letter).Code()
 }
 
 func valTypes(letters string) []byte {

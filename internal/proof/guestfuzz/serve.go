@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/internal/abi"
 )
 
 // hostFunc is a function of the host.
@@ -32,7 +33,7 @@ func (h *hostFunc) makeFunc() any {
 
 func hostTypes(letters string) (out []host.ValType) {
 	for _, t := range []byte(letters) {
-		out = append(out, host.ValType(valType(t)))
+		out = append(out, host.ValType(abi.ValTypeByLetter(t)))
 	}
 	return out
 }

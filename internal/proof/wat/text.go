@@ -4,30 +4,14 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/waot-project/waot/internal/abi"
 )
 
 // Letters stand for types in the functions here: i, l, f, d and v for i32, i64, f32, f64 and v128, r and x for funcref and externref.
 
-// TypeName returns the type that a letter stands for, "" if it stands for none.
-func TypeName(letter byte) string {
-	switch letter {
-	case 'i':
-		return "i32"
-	case 'l':
-		return "i64"
-	case 'f':
-		return "f32"
-	case 'd':
-		return "f64"
-	case 'v':
-		return "v128"
-	case 'r':
-		return "funcref"
-	case 'x':
-		return "externref"
-	}
-	return ""
-}
+// TypeName returns the type that a letter stands for.
+func TypeName(letter byte) string { return abi.ValTypeByLetter(letter).String() }
 
 // Types returns "(param i32 i64)" and the like, for a word and letters; empty for no letters.
 func Types(word, letters string) string {

@@ -11,6 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/wasmfront"
 )
 
 // HostFunc is a Go function that modules can import.
@@ -239,7 +240,7 @@ func (h *HostFunc) raw(importer *Instance) host.RawFunc {
 func hostTypes(list []api.ValueType) []host.ValType {
 	types := make([]host.ValType, len(list))
 	for i, t := range list {
-		types[i] = host.ValType(t)
+		types[i] = host.ValType(wasmfront.TypeByCode(t))
 	}
 	return types
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/wasmfront"
 )
 
 // Instance is an instance of a guest, or a module of Go functions that guests can import.
@@ -222,10 +223,10 @@ func (m *Instance) LookupFunction(table, i uint32, params, results []api.ValueTy
 	d := &FuncDef{definition: definition{module: m.mod.name}}
 	t := f.Type()
 	for _, p := range t.Params {
-		d.params = append(d.params, api.ValueType(p))
+		d.params = append(d.params, wasmfront.ValType(p).Code())
 	}
 	for _, r := range t.Results {
-		d.results = append(d.results, api.ValueType(r))
+		d.results = append(d.results, wasmfront.ValType(r).Code())
 	}
 	if d.countWords(); d.typeName() != (&FuncDef{params: params, results: results}).typeName() {
 		panic(errTypeMismatch)
