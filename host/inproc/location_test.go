@@ -82,8 +82,11 @@ func TestRetired(t *testing.T) {
 			}
 			runtime.KeepAlive(l)
 			awaitRetired()
-			graves := uint64(len(process.graves.list))
-			if n := process.mappings; n != mappings+graves || graves > 1 || c.viewed && graves == 0 {
+			graves, most := uint64(len(process.graves.list)), uint64(1)
+			if c.movable && c.viewed {
+				most = 4 // the system says where each mapping is, which may be apart from the others
+			}
+			if n := process.mappings; n != mappings+graves || graves > most || c.viewed && graves == 0 {
 				t.Errorf("%d mappings, %d of them graves, and %d before", n, graves, mappings)
 			}
 			if c.viewed {
