@@ -50,6 +50,13 @@ var additions = []addition{
 		{pkg: "backend/isa/x64", run: "TestCLIFFiles/int_neg"},
 		{pkg: "backend/isa/a64", run: "TestCLIFFiles/int_neg", mayskip: true},
 	}},
+	{heading: "An operator that changes control flow", runs: []testRun{
+		{pkg: "spectest/nativeengine", run: "TestBranchOnNull"},
+		{pkg: "wasmfront", run: "TestOperatorEffects"},
+		{pkg: "wasmfront/translate", run: "TestHandlers"},
+		{pkg: "wasmfront/translate", run: "TestUnknownOperators"},
+		{pkg: "wasmfront/wat", run: "TestOperators"},
+	}},
 	{heading: "A lowering rule", rule: "band_andn_mem", target: "x86-64-linux", usual: "backend/isa/x64", param: i64, emit: "vcode",
 		// x & ^y; x is in memory.
 		body: "\x41\x00\x29\x03\x00" + "\x20\x01\x42\x7f\x85" + "\x83", shows: `andn\.64 %\d+, qword ptr`, runs: []testRun{
