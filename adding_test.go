@@ -50,6 +50,13 @@ var additions = []addition{
 		{pkg: "backend/isa/x64", run: "TestCLIFFiles/int_neg"},
 		{pkg: "backend/isa/a64", run: "TestCLIFFiles/int_neg", mayskip: true},
 	}},
+	{heading: "An operator that changes control flow", runs: []testRun{
+		{pkg: "spectest/nativeengine", run: "TestBranchOnNull"},
+		{pkg: "wasmfront", run: "TestOperatorEffects"},
+		{pkg: "wasmfront/translate", run: "TestHandlers"},
+		{pkg: "wasmfront/translate", run: "TestUnknownOperators"},
+		{pkg: "wasmfront/wat", run: "TestOperators"},
+	}},
 	{heading: "A lowering rule", rule: "band_andn_mem", target: "x86-64-linux", usual: "backend/isa/x64", param: i64, emit: "vcode",
 		// x & ^y; x is in memory.
 		body: "\x41\x00\x29\x03\x00" + "\x20\x01\x42\x7f\x85" + "\x83", shows: `andn\.64 %\d+, qword ptr`, runs: []testRun{
@@ -103,6 +110,61 @@ func TestAdding(t *testing.T) {
 		})
 	}
 }
+
+// TestSketch: the allocator of docs/regalloc.md, whose code is all the Go code of the page, allocates random functions and modules. It is not vetted: go vet
+// asks for a folder of the package.
+func TestSketch(t *testing.T) {
+	code := ""
+	for _, b := range readBlocks(t, "docs/regalloc.md") {
+		code += b.code + "\n"
+	}
+	text, err := format.Source([]byte(code))
+	if code = strings.TrimSuffix(code, "\n"); err != nil || string(text) != code {
+		t.Errorf("not gofmt's: %v", err)
+	}
+	canRunDocs(t)
+	tr := newTree(t, map[string][]byte{"regalloc/spill/spill.go": text, "regalloc/spill/spill_test.go": []byte(sketchTest)})
+	tr.test(t, &addition{usual: "regalloc/spill", runs: []testRun{{pkg: "regalloc/spill", run: "TestRandom"}, {pkg: "regalloc/spill", run: "TestModules"}}})
+}
+
+const sketchTest = `package spill_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/proof/regalloc/alloctest"
+	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/regalloc/spill"
+)
+
+func TestRandom(t *testing.T) {
+	alloctest.Random(t, func() alloctest.Allocator { return new(spill.Allocator) }, testenv.Cases(100, 200, 900), 1)
+}
+
+func TestModules(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/wasm/*.wasm")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		wasm, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, target := range compile.Targets() {
+			o := compile.Options{Target: target, OptLevel: opt.O1, Verify: true, NewAllocator: func() backend.Allocator { return new(spill.Allocator) }}
+			if _, err := compile.Module(wasm, o); err != nil {
+				t.Errorf("%s for %s: %v", name, target, err)
+			}
+		}
+	}
+}
+`
 
 // diffsOf are the lines of the blocks marked as diff, by the heading of second order above them.
 func diffsOf(page string) map[string][]string {
@@ -264,6 +326,11 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) st
 // try vets what is changed, and runs the tests.
 func (tr *tree) try(t *testing.T, a *addition) {
 	run(t, ".", nil, "go", append([]string{"vet", "-overlay", tr.overlay}, tr.pkgs...)...)
+	tr.test(t, a)
+}
+
+// test runs the tests.
+func (tr *tree) test(t *testing.T, a *addition) {
 	binaries := map[string]string{}
 	for _, r := range a.runs {
 		if r.pkg != a.usual && !testenv.Full() {

@@ -327,7 +327,7 @@ type Edge struct {
 //	   instruction name one PReg for different VRegs, nor do two defining ones.
 //	   A safepoint has no LateUse of a reference with the constraint Reg.
 //	I6 VRegs[i].Class agrees with each Fixed register's class. Arguments of edges have the class and width of their
-//	   parameters, or 4 bytes where these have 8.
+//	   parameters, and are references if these are.
 type Input struct {
 	VRegs       []VRegInfo
 	Insts       []InstInfo

@@ -17,7 +17,7 @@ package parmove
 
 import "github.com/waot-project/waot/regalloc"
 
-// Move copies Bytes bytes (8 or 16) from From to To.
+// Move copies Bytes bytes (4, 8 or 16) from From to To.
 type Move struct {
 	From, To regalloc.Allocation
 	Bytes    uint8
