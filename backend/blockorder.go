@@ -5,6 +5,7 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/analysis"
+	"github.com/waot-project/waot/clif/resumable"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -43,7 +44,7 @@ type edge struct {
 	via  clif.Target
 	to   clif.Block
 	crit bool   // has an edge block
-	rare bool   // of a br_table with TableRare, and not its first; or as analysis.RareSide guesses
+	rare bool   // of a resumption table, and not its first; or as resumable.RareSide guesses
 	at   uint32 // the lowered edge block, once placed
 }
 
@@ -156,12 +157,12 @@ func (o *BlockOrder) collectEdges(b clif.Block) {
 	bi.edgeEnd = uint32(len(o.edges))
 	switch {
 	case t == clif.NoInst:
-	case f.Insts[t].Op == clif.OpBrTable && f.Insts[t].Cond == clif.TableRare:
+	case resumable.IsTable(&f.Insts[t]):
 		for e := bi.edgeStart + 1; e < bi.edgeEnd; e++ {
 			o.edges[e].rare, o.rare = true, true
 		}
 	case o.rare && bi.edgeEnd-bi.edgeStart == 2 && f.Insts[t].Op == clif.OpBranch: // the entries of a table may be as few
-		if k := analysis.RareSide(f, &f.Insts[t]); k >= 0 {
+		if k := resumable.RareSide(f, &f.Insts[t]); k >= 0 {
 			o.edges[bi.edgeStart+uint32(k)].rare = true
 		}
 	}

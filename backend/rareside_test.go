@@ -9,9 +9,9 @@ import (
 	"github.com/waot-project/waot/clif/text"
 )
 
-// resumable is a function as Go's compiler makes them: block1 checks by CHECK whether block2 must call first. Block3 goes on, block5
+// goFunction is a function as Go's compiler makes them: block1 checks by CHECK whether block2 must call first. Block3 goes on, block5
 // unwinds. TABLE and CALL differ as well.
-const resumable = `mem0 1
+const goFunction = `mem0 1
 global0 i32 mut = 0
 global1 i64 mut = 0
 function "callee" (i32) -> (i32) {
@@ -52,7 +52,7 @@ func TestRareSide(t *testing.T) {
 	}
 	check := func(c rareCase, nonzero bool) {
 		t.Helper()
-		src := strings.NewReplacer("TABLE", c.table, "CHECK", c.check, "CALL", c.call).Replace(resumable)
+		src := strings.NewReplacer("TABLE", c.table, "CHECK", c.check, "CALL", c.call).Replace(goFunction)
 		m, err := text.Parse(strings.ReplaceAll(src, "; ", "\n"))
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/resumable"
 	"github.com/waot-project/waot/clif/rewrite"
 )
 
@@ -232,6 +233,6 @@ var (
 		"one-byte":     func(_ *Lower, m *Match) bool { return m.Bytes == 1 },
 		"mask-covers":  func(_ *Lower, m *Match) bool { mask := int64(1)<<(8*m.Bytes) - 1; return m.K&mask == mask },
 		"few-entries":  func(l *Lower, m *Match) bool { return m.D.Args[2]-1 <= MaxChain && l.NumSuccs() > 1 },
-		"rare-entries": func(l *Lower, m *Match) bool { return m.D.Cond == clif.TableRare && l.NumSuccs() > 1 },
+		"rare-entries": func(l *Lower, m *Match) bool { return resumable.IsTable(m.D) && l.NumSuccs() > 1 },
 	}
 )

@@ -21,7 +21,7 @@ type InstData struct {
 	Imm        uint64
 }
 
-// TableRare, as Cond of a br_table, says that all entries but the first are rarely taken.
+// TableRare, as Cond of a br_table, says that all entries but the first are rarely taken: see package resumable.
 const TableRare = 1
 
 // ArgA, ArgB and ArgC are the value operands.

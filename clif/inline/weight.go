@@ -2,7 +2,7 @@ package inline
 
 import (
 	"github.com/waot-project/waot/clif"
-	"github.com/waot-project/waot/clif/analysis"
+	"github.com/waot-project/waot/clif/resumable"
 	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 )
@@ -22,18 +22,18 @@ var weightless = [clif.NumOpcodes]bool{clif.OpNop: true, clif.OpIconst: true, cl
 // weigh returns about how many instructions of a machine f needs, or, if it can be resumed, how many where it is called and no check fails. It stops
 // counting once that is too much.
 func (s *scales) weigh(f *clif.Func) (weight int) {
-	resumable := s.isResumable(f)
-	if resumable {
+	resumed := resumable.FromEntry(f)
+	if resumed {
 		s.findUsual(f)
 	}
 	for _, b := range f.Layout {
-		if resumable && !s.usual[b] {
+		if resumed && !s.usual[b] {
 			continue
 		}
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End && weight <= maxEagerWeight; i++ {
 			d := &f.Insts[i]
 			switch {
-			case d.Op == clif.OpBrTable && resumable && b == f.Layout[0]: // calls have a constant for it
+			case d.Op == clif.OpBrTable && resumed && b == f.Layout[0]: // calls have a constant for it
 			case d.Op == clif.OpBrTable:
 				weight += int(d.Args[2])
 			case d.Op.Has(effect.Calls):
@@ -44,25 +44,6 @@ func (s *scales) weigh(f *clif.Func) (weight int) {
 		}
 	}
 	return weight
-}
-
-// isResumable reports whether f begins with a table of where to go on, as functions of Go's compiler do: all entries but the first are rare,
-// or lead to the same place, or trap.
-func (s *scales) isResumable(f *clif.Func) bool {
-	t := f.Terminator(f.Layout[0])
-	if t == clif.NoInst || f.Insts[t].Op != clif.OpBrTable {
-		return false
-	}
-	d := &f.Insts[t]
-	edges := f.TargetsOf(d)
-	start := f.Targets[edges[0]].Block
-	for _, e := range edges {
-		to := f.Targets[e].Block
-		if end := f.Terminator(to); d.Cond != clif.TableRare && to != start && (end == clif.NoInst || f.Insts[end].Op != clif.OpTrap) {
-			return false
-		}
-	}
-	return true
 }
 
 // findUsual finds the blocks of f, which can be resumed, that run where it is called: those to which something else leads than resumption and checks that fail.
@@ -82,7 +63,7 @@ func (s *scales) findUsual(f *clif.Func) {
 		if b == f.Layout[0] {
 			edges = edges[:1]
 		} else if f.Insts[t].Op == clif.OpBranch {
-			rare = analysis.RareSide(f, &f.Insts[t])
+			rare = resumable.RareSide(f, &f.Insts[t])
 		}
 		for k, e := range edges {
 			if to := f.Targets[e].Block; k != rare && !s.usual[to] {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/resumable"
 	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 )
@@ -85,7 +86,7 @@ func threadPast(o *Optimizer, f *clif.Func, op clif.Opcode, rounds int) (changed
 			o.dis.repair.run(o, f)
 		}
 		if op == clif.OpBrTable {
-			o.dis.markRare(o, f)
+			o.dis.mark(o, f)
 		}
 	}
 	return changed
@@ -405,36 +406,10 @@ func moveInst(f *clif.Func, i clif.Inst) {
 	f.Insts[i] = clif.InstData{Result: clif.NoValue}
 }
 
-// markRare notes that the entries of a dispatcher's table but the first are rare, if what is left is the caller's choice where to resume
-// the function: the one way to the dispatcher comes from the entry block with a parameter of the function, and most entries are
-// reached without the table, too. Of an ordinary switch on a parameter they are not.
-func (p *dispatchPass) markRare(o *Optimizer, f *clif.Func) {
+// mark marks dispatchers of which the choice where to resume the function is left.
+func (p *dispatchPass) mark(o *Optimizer, f *clif.Func) {
 	for _, b := range p.blocks {
 		f.Stop.Poll()
-		preds := o.cfg.Preds(b)
-		if len(preds) != 1 || preds[0].From != f.Entry() {
-			continue
-		}
-		d := &f.Insts[f.Terminator(b)]
-		x := &f.Values[d.ArgA()]
-		if x.Kind == clif.ValueParam && clif.Block(x.Def) == b {
-			x = &f.Values[f.TargetArgs(preds[0].Target)[x.Num]]
-		}
-		if x.Kind == clif.ValueParam && clif.Block(x.Def) == f.Entry() && resumes(o, f, b) {
-			d.Cond = clif.TableRare
-		}
+		resumable.Mark(f, &o.cfg, b)
 	}
-}
-
-// resumes reports whether most targets of dispatcher b, without the first, have other predecessors.
-func resumes(o *Optimizer, f *clif.Func, b clif.Block) bool {
-	others, targets := 0, o.cfg.Succs(b)[1:]
-	for _, t := range targets {
-		f.Stop.Poll()
-		preds := o.cfg.Preds(f.Targets[t].Block) // those from b are in a row
-		if preds[0].From != b || preds[len(preds)-1].From != b {
-			others++
-		}
-	}
-	return 2*others > len(targets)
 }

@@ -5,12 +5,13 @@ import (
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/analysis"
+	"github.com/waot-project/waot/clif/resumable"
 	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// This file copies the code of functions that can be resumed inside of a loop: what the rare entries of the function's table lead to
-// (clif.TableRare) gets a copy of its own, and nothing but the usual start leads to the original. So loops have one entry there, and what is
+// This file copies the code of functions that can be resumed (package resumable) inside of a loop: what the rare entries of the function's table lead to
+// gets a copy of its own, and nothing but the usual start leads to the original. So loops have one entry there, and what is
 // known in front of a block holds in it. A function that was resumed stays in the copy until it returns; the copy is the code that there would be otherwise.
 //
 // It pays for loops without calls, in which time is spent; others gain as little as the code grows.
@@ -38,7 +39,7 @@ func copyResumed(o *Optimizer, f *clif.Func) {
 	p := &o.resumed
 	p.f = f
 	o.flow(f)
-	if p.block = rareTable(o, f); p.block == clif.NoBlock {
+	if p.block = resumable.Table(f, &o.cfg); p.block == clif.NoBlock {
 		return
 	}
 	p.table = f.Terminator(p.block)
@@ -53,17 +54,6 @@ func copyResumed(o *Optimizer, f *clif.Func) {
 		o.note(0, fmt.Sprintf("%d blocks after a resumption", len(p.region)), fmt.Sprintf("copies of them, from %v on", clif.Block(blocks)))
 	}
 	o.cfgValid = false
-}
-
-// rareTable returns the block of f that ends in a br_table with rare entries, or NoBlock.
-func rareTable(o *Optimizer, f *clif.Func) clif.Block {
-	for _, b := range o.cfg.Order() {
-		f.Stop.Poll()
-		if i := f.Terminator(b); f.Insts[i].Op == clif.OpBrTable && f.Insts[i].Cond == clif.TableRare {
-			return b
-		}
-	}
-	return clif.NoBlock
 }
 
 // entries returns the targets of the table.

@@ -13,7 +13,7 @@ import (
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
-// swapped is a function with two results, its parameters, of a module of resumable.
+// swapped is a function with two results, its parameters, of a module of resumableFunc.
 func swapped(m *clif.Module) *clif.Func {
 	f := &clif.Func{Name: "swapped", Mod: m, Index: 1, Sig: m.Funcs[1].Sig}
 	b := &clif.Builder{F: f}
@@ -25,9 +25,9 @@ func swapped(m *clif.Module) *clif.Func {
 	return f
 }
 
-// resumable is f(state, x, y), a random function that begins in any of its states, and goes from state to state by constants. A third
+// resumableFunc is f(state, x, y), a random function that begins in any of its states, and goes from state to state by constants. A third
 // variable ends it. What may trap has a place of its own.
-func resumable(r *rand.Rand) *clif.Func {
+func resumableFunc(r *rand.Rand) *clif.Func {
 	m := testModule([]clif.Type{i32, i64, i64}, []clif.Type{i64})
 	m.Sigs = append(m.Sigs, clif.Signature{Params: []clif.Type{i64, i64}, Results: []clif.Type{i64, i64}})
 	m.Funcs = append(m.Funcs[:1], clif.FuncDecl{Sig: 2, Name: "swapped"}, m.Funcs[1])
@@ -104,7 +104,7 @@ func TestResumable(t *testing.T) {
 	functions, fired, calls, long := testenv.Cases(1000, 3000, 10000), 0, 0, 0
 	for seed := range uint64(functions) {
 		r := rand.New(rand.NewPCG(seed, 23))
-		f := resumable(r)
+		f := resumableFunc(r)
 		o := Optimizer{Control: &Control{Limit: -1}}
 		g := optimized(t, &o, f)
 		for i := range o.Control.Log {

@@ -1,13 +1,11 @@
-package analysis
+package resumable
 
 import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/effect"
 )
 
-// This file guesses which way branches of resumable functions rarely go. A function is resumable if its first table has rare
-// entries (clif.TableRare), as those of Go's compiler. There each call may unwind, and is followed by a branch to a return; so
-// what leads to a trap in other programs does not look as if it did, and checks that hardly ever fail look like choices.
+// This file guesses which way branches of resumable functions rarely go.
 
 // maxGuess is how many instructions of a block are looked at.
 const maxGuess = 16
@@ -47,7 +45,7 @@ func unwinds(f *clif.Func, b clif.Block) bool {
 	for i := end; i > max(f.Blocks[b].Start, end-min(end, maxGuess)); {
 		i--
 		if d := &f.Insts[i]; d.Op.Has(effect.Calls) {
-			return d.Op == clif.OpCall && f.Mod.Funcs[d.Aux].Nonzero
+			return alwaysUnwinds(f, d)
 		}
 	}
 	return false
