@@ -7,6 +7,4 @@
 // Input: a verified clif.Func of a clif.Module, and a Target.
 // Output: machine code with relocations, traps, stack maps and source
 // locations, its register allocation checked.
-//
-// This package is not part of the stable API and may change in any release.
 package backend

@@ -11,6 +11,4 @@
 // *wasmfront.Error for an invalid module, *FuncError for a function that cannot be
 // compiled. Both, and every byte of the object, depend on module and options only, not on the
 // number of workers.
-//
-// This package is not part of the stable API and may change in any release.
 package compile

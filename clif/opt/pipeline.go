@@ -15,8 +15,6 @@
 // Input: a clif.Func that the verifier accepts.
 // Output: the same function rewritten; the verifier accepts it after each
 // pass.
-//
-// This package is not part of the stable API and may change in any release.
 package opt
 
 import (

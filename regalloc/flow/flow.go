@@ -47,8 +47,6 @@
 // Input: regalloc.Input with its invariants I1 to I6, a
 // regalloc.MachineEnv whose float scratch register exists, and a Placer.
 // Output: regalloc.Output.
-//
-// This package is not part of the stable API and may change in any release.
 package flow
 
 import (
