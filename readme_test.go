@@ -4,14 +4,10 @@ import (
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/pem"
-	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -176,70 +172,5 @@ func goInstall(t *testing.T, line string) {
 	}
 	if words := strings.Fields(readFile(t, "go.mod")); slices.Contains(words, "replace") || slices.Contains(words, "exclude") {
 		t.Error("go install refuses modules whose go.mod replaces or excludes others")
-	}
-}
-
-// TestReadmeFigures computes the table of README.md from those of docs/benchmarks.md.
-func TestReadmeFigures(t *testing.T) {
-	page := readFile(t, "docs/benchmarks.md")
-	section := func(title string) map[string][]float64 {
-		_, text, ok := strings.Cut(page, "\n## "+title)
-		if !ok {
-			t.Fatalf("docs/benchmarks.md has no section %s", title)
-		}
-		text, _, _ = strings.Cut(text, "\n## ")
-		rows := map[string][]float64{}
-		for _, line := range strings.Split(text, "\n") {
-			cells := strings.Split(strings.Trim(line, "| "), "|")
-			var figures []float64
-			for _, c := range cells[1:] {
-				if x, err := strconv.ParseFloat(strings.TrimSpace(c), 64); err == nil {
-					figures = append(figures, x)
-				}
-			}
-			if len(figures) > 0 && len(figures) == len(cells)-1 {
-				rows[strings.TrimSpace(cells[0])] = figures
-			}
-		}
-		if len(rows) != 20 {
-			t.Fatalf("section %s has %d modules", title, len(rows))
-		}
-		return rows
-	}
-	// mean is the geometric mean of a column, without some modules.
-	mean := func(rows map[string][]float64, column int, without ...string) float64 {
-		sum, n := 0.0, 0
-		for name, figures := range rows {
-			if !slices.Contains(without, name) {
-				sum += math.Log(figures[column])
-				n++
-			}
-		}
-		return math.Exp(sum / float64(n))
-	}
-	run, compile := section("Run time"), section("Compiling")
-	faulty := []string{"blake3-scalar", "shootout-keccak"}
-	const lead = "| **geometric mean without keccak and blake3-scalar** | | **%.2f** | **%.2f** | **%.2f** | **%.2f** |\n"
-	if row := fmt.Sprintf(lead, mean(run, 1, faulty...), mean(run, 2, faulty...), mean(run, 3, faulty...), mean(run, 4, faulty...)); !strings.Contains(page, row) {
-		t.Errorf("docs/benchmarks.md does not have the line %s", row)
-	}
-	unsteady := append([]string{"bz2", "pulldown-cmark", "rust-compression", "rust-json"}, faulty...)
-	readme := readFile(t, "README.md")
-	for _, x := range []struct {
-		what         string
-		wazero, waot float64
-	}{
-		{"run time", mean(run, 2, faulty...), mean(run, 1, faulty...)},
-		{"run time, modules with steady times in wazero", mean(run, 2, unsteady...), mean(run, 1, unsteady...)},
-		{"CPU time to compile", mean(compile, 2, faulty...), mean(compile, 1, faulty...)},
-		{"size of machine code", mean(compile, 4, faulty...), mean(compile, 3, faulty...)},
-		{"peak memory of the compiler", mean(compile, 6, faulty...), mean(compile, 5, faulty...)},
-	} {
-		if row := fmt.Sprintf("\n| %s | 1 | %.2f | **%.2f** |\n", x.what, x.wazero, x.waot); !strings.Contains(readme, row) {
-			t.Errorf("README.md has no row %s", row)
-		}
-	}
-	if all := fmt.Sprintf("with them waot's run time is %.2f", mean(run, 1)); !strings.Contains(regexp.MustCompile(`\s+`).ReplaceAllString(readme, " "), all) {
-		t.Errorf("README.md does not say: %s", all)
 	}
 }
