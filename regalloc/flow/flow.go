@@ -1,6 +1,6 @@
-// Package flow is what register allocators have in common: all steps but the one
-// that says where values are, and the tables that steps share. It knows liveness, how often blocks run, and the intervals of
-// values before that step (flow.Placer), and slots, moves, claims and stack maps behind it.
+// Package flow implements the steps that global register allocators share: all but the one
+// that decides where values are (flow.Placer), and the tables that the steps use. Before that step it computes liveness, block frequencies and the
+// intervals of values; after it, slots, moves, claims and stack maps.
 //
 // # Steps
 //
