@@ -47,7 +47,7 @@ type (
 	FuncType = host.FuncType
 	// Limits are those of a memory or table.
 	Limits = host.Limits
-	// Kind is what an import or export is.
+	// Kind is the kind of an import or export.
 	Kind = host.Kind
 	// ExternType is the type of an import or export.
 	ExternType = host.ExternType
@@ -123,8 +123,8 @@ const (
 	ErrNoSpace = host.ErrNoSpace
 	// ErrCancelled means that a context ended a call. The error itself is a *CancelError.
 	ErrCancelled = host.ErrCancelled
-	// ErrRestore means that a Go function has gone back to a snapshot. Go code in between gets it from calls, and returns it in turn; who gets it otherwise has
-	// gone back to a call that has ended.
+	// ErrRestore means that a Go function has restored a snapshot. Go functions between it and the call of the snapshot get ErrRestore from their calls, and
+	// return it in turn. Any other caller that receives it has restored a snapshot whose call had returned.
 	ErrRestore = host.ErrRestore
 	// ErrGuardPages means that a store with an allocator was to make a memory for code without explicit bounds checks.
 	ErrGuardPages = host.ErrGuardPages

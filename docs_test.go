@@ -197,21 +197,6 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// TestReadme builds the Go code of README.md.
-func TestReadme(t *testing.T) {
-	canRunDocs(t)
-	blocks := readBlocks(t, "README.md")
-	if len(blocks) != 1 {
-		t.Fatalf("%d blocks of Go", len(blocks))
-	}
-	if code, err := format.Source([]byte(blocks[0].code)); err != nil || string(code) != blocks[0].code {
-		t.Errorf("not gofmt's: %v", err)
-	}
-	if out := runProgram(t, program(t, readmeDriver+blocks[0].code)); out != "the module says: hello, world\n<nil>\n" {
-		t.Errorf("output %q", out)
-	}
-}
-
 // The drivers: programs are built beside testdata/wasm. They begin with what they share.
 
 const commonDriver = `
@@ -237,16 +222,6 @@ func instance(name string, imports waot.Imports) *waot.Instance {
 }
 
 func function(i *waot.Instance, name string) *waot.Func { return must(i.Func(name)) }
-`
-
-const readmeDriver = `
-func main() {
-	wasm, err := os.ReadFile("greet.wasm")
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(greet(context.Background(), wasm))
-}
 `
 
 const embeddingDriver = commonDriver + `

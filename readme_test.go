@@ -1,21 +1,16 @@
 package waot_test
 
 import (
-	"crypto/ed25519"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"math"
+	"go/format"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/waot-project/waot"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // shellLines are the commands in the blocks of a page that have no language, without their comments.
@@ -48,10 +43,9 @@ type foreign struct {
 	dir string
 }
 
-// run runs a command in the module.
-func (f *foreign) run(line string) (out string, err error) {
-	words := strings.Fields(line)
-	cmd := exec.Command(words[0], words[1:]...)
+// run runs commands of the shell in the module, until one fails.
+func (f *foreign) run(commands string) (out string, err error) {
+	cmd := exec.Command("sh", "-e", "-c", commands)
 	cmd.Dir = f.dir
 	// Nothing is downloaded: what waot needs is there, since these tests run. No proxy is asked for what is not published, either: its answer may be no.
 	cmd.Env = append(os.Environ(), "WAOT_CACHE=off", "GOPROXY=http://127.0.0.1:1", "GOSUMDB=off", "GOFLAGS=", "GOWORK=off")
@@ -109,60 +103,91 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// TestReadmeCommands runs the commands of README.md, and the go:generate line of docs/embedding-go.md, in a foreign module that has
-// waot as a tool.
-func TestReadmeCommands(t *testing.T) {
+// TestReadme does what README.md shows, in folders beside this tree: its Go program is main.go in each, scripts run in a folder of their own and print
+// what is shown below them, and other commands of waot succeed.
+func TestReadme(t *testing.T) {
 	canRunDocs(t)
 	tree, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &foreign{t, t.TempDir()}
-	for file, module := range map[string]string{"app": "cat", "lib": "add", "add": "add", "module": "hello"} {
+	parent := t.TempDir()
+	bin := filepath.Join(parent, "bin")
+	if out, err := exec.Command("go", "build", "-o", bin+"/", "./cmd/waot").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	scripts, commands := 0, 0
+	program, shown, ran := "", "", false
+	for i, part := range strings.Split("\n"+readFile(t, "README.md"), "\n```") {
+		if i%2 == 0 {
+			continue
+		}
+		lang, text, _ := strings.Cut(part, "\n")
+		text += "\n"
+		f := &foreign{t, filepath.Join(parent, fmt.Sprint("block", i))}
+		if err := os.Mkdir(f.dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		switch first, _, _ := strings.Cut(text, " "); {
+		case lang == "go":
+			if code, err := format.Source([]byte(text)); err != nil || string(code) != text {
+				t.Errorf("not gofmt's: %v", err)
+			}
+			program = text
+		case lang == "text":
+			if ran && !strings.HasSuffix(shown, text) {
+				t.Errorf("README.md shows\n%sbut this is printed\n%s", text, shown)
+			}
+		case strings.Contains(text, "\nmake "):
+			inClone(t, text)
+		case first == "waot":
+			commands += runCommands(f, text)
+		default:
+			scripts++
+			ran = false
+			f.write("main.go", []byte(program))
+			t.Run(fmt.Sprint("script", scripts), func(t *testing.T) {
+				if _, err := exec.LookPath("cc"); err != nil && strings.Contains(text, "\ncc ") {
+					testenv.Missing(t, "no cc")
+				}
+				if shown, err = f.run(strings.ReplaceAll(text, "=../waot", "="+tree)); err != nil {
+					t.Fatalf("%v\n%s\n%s", err, text, shown)
+				}
+				ran = true
+			})
+		}
+	}
+	if scripts != 3 || commands < 5 {
+		t.Errorf("%d scripts, %d commands", scripts, commands)
+	}
+}
+
+// runCommands runs commands of waot, one in each line, on modules of testdata/wasm, and gives their number.
+func runCommands(f *foreign, text string) (n int) {
+	for file, module := range map[string]string{"app": "cat", "lib": "add", "module": "hello"} {
 		f.write(file+".wasm", modules()[module])
 	}
 	f.write("file.txt", []byte("some text"))
-	_, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
+	for line := range strings.Lines(text) {
+		f.must(line)
+		n++
 	}
-	key, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.write("key.pem", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
-	f.must("go mod init example.com/foreign")
+	return n
+}
 
-	lines, kinds := shellLines(t, "README.md"), map[string]int{}
-	for _, line := range lines {
-		kind, _, _ := strings.Cut(line, " ")
-		kinds[kind]++
-		switch {
-		case kind == "make": // in a clone: CI runs them
-		case strings.HasPrefix(line, "go install "):
+// inClone checks commands that are run in a clone, and take too long for that here: make has the targets, which CI runs.
+func inClone(t *testing.T, text string) {
+	t.Helper()
+	makefile := readFile(t, "Makefile")
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "#")
+		line = strings.TrimSpace(line)
+		if target, ok := strings.CutPrefix(line, "make "); !ok {
 			goInstall(t, line)
-		case kind == "go":
-			f.must(strings.Replace(line, "=../waot", "="+tree, 1))
-		case strings.Contains(line, " spectest "), strings.Contains(line, " --target="): // need the official suite, an emulator
-		case strings.HasPrefix(line, "waot bisect "):
-			// A module that behaves well is not what it is for.
-			if out, err := f.run("go tool " + line); err == nil || !strings.Contains(out, "nothing to find") {
-				t.Errorf("%s: %v\n%s", line, err, out)
-			}
-		case kind == "waot":
-			f.must("go tool " + line)
-		default:
-			t.Errorf("README.md has a command of a new kind: %s", line)
+		} else if !strings.Contains(makefile, "\n"+target+":") {
+			t.Errorf("the Makefile has no target %s", target)
 		}
-	}
-	if kinds["go"] < 3 || kinds["waot"] < 8 {
-		t.Errorf("README.md has %v commands", kinds)
-	}
-	_, generate, _ := strings.Cut(readFile(t, "docs/embedding-go.md"), "//go:generate ")
-	generate, _, _ = strings.Cut(generate, "\n")
-	f.must(generate)
-	if _, err := waot.Load([]byte(readFile(t, filepath.Join(f.dir, "add.o"))), nil); err != nil {
-		t.Errorf("%s: %v", generate, err)
 	}
 }
 
@@ -176,70 +201,5 @@ func goInstall(t *testing.T, line string) {
 	}
 	if words := strings.Fields(readFile(t, "go.mod")); slices.Contains(words, "replace") || slices.Contains(words, "exclude") {
 		t.Error("go install refuses modules whose go.mod replaces or excludes others")
-	}
-}
-
-// TestReadmeFigures computes the table of README.md from those of docs/benchmarks.md.
-func TestReadmeFigures(t *testing.T) {
-	page := readFile(t, "docs/benchmarks.md")
-	section := func(title string) map[string][]float64 {
-		_, text, ok := strings.Cut(page, "\n## "+title)
-		if !ok {
-			t.Fatalf("docs/benchmarks.md has no section %s", title)
-		}
-		text, _, _ = strings.Cut(text, "\n## ")
-		rows := map[string][]float64{}
-		for _, line := range strings.Split(text, "\n") {
-			cells := strings.Split(strings.Trim(line, "| "), "|")
-			var figures []float64
-			for _, c := range cells[1:] {
-				if x, err := strconv.ParseFloat(strings.TrimSpace(c), 64); err == nil {
-					figures = append(figures, x)
-				}
-			}
-			if len(figures) > 0 && len(figures) == len(cells)-1 {
-				rows[strings.TrimSpace(cells[0])] = figures
-			}
-		}
-		if len(rows) != 20 {
-			t.Fatalf("section %s has %d modules", title, len(rows))
-		}
-		return rows
-	}
-	// mean is the geometric mean of a column, without some modules.
-	mean := func(rows map[string][]float64, column int, without ...string) float64 {
-		sum, n := 0.0, 0
-		for name, figures := range rows {
-			if !slices.Contains(without, name) {
-				sum += math.Log(figures[column])
-				n++
-			}
-		}
-		return math.Exp(sum / float64(n))
-	}
-	run, compile := section("Run time"), section("Compiling")
-	faulty := []string{"blake3-scalar", "shootout-keccak"}
-	const lead = "| **geometric mean without keccak and blake3-scalar** | | **%.2f** | **%.2f** | **%.2f** | **%.2f** |\n"
-	if row := fmt.Sprintf(lead, mean(run, 1, faulty...), mean(run, 2, faulty...), mean(run, 3, faulty...), mean(run, 4, faulty...)); !strings.Contains(page, row) {
-		t.Errorf("docs/benchmarks.md does not have the line %s", row)
-	}
-	unsteady := append([]string{"bz2", "pulldown-cmark", "rust-compression", "rust-json"}, faulty...)
-	readme := readFile(t, "README.md")
-	for _, x := range []struct {
-		what         string
-		wazero, waot float64
-	}{
-		{"run time", mean(run, 2, faulty...), mean(run, 1, faulty...)},
-		{"run time, modules with steady times in wazero", mean(run, 2, unsteady...), mean(run, 1, unsteady...)},
-		{"CPU time to compile", mean(compile, 2, faulty...), mean(compile, 1, faulty...)},
-		{"size of machine code", mean(compile, 4, faulty...), mean(compile, 3, faulty...)},
-		{"peak memory of the compiler", mean(compile, 6, faulty...), mean(compile, 5, faulty...)},
-	} {
-		if row := fmt.Sprintf("\n| %s | 1 | %.2f | **%.2f** |\n", x.what, x.wazero, x.waot); !strings.Contains(readme, row) {
-			t.Errorf("README.md has no row %s", row)
-		}
-	}
-	if all := fmt.Sprintf("with them waot's run time is %.2f", mean(run, 1)); !strings.Contains(regexp.MustCompile(`\s+`).ReplaceAllString(readme, " "), all) {
-		t.Errorf("README.md does not say: %s", all)
 	}
 }

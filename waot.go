@@ -44,8 +44,8 @@
 //
 // # What is where
 //
-// [Compile] makes a [Module] from WebAssembly, [Load] from an object that [CompileObject] or the
-// command waot build has made before. A [Store] holds instances, and [Store.Instantiate] makes
+// [Compile] makes a [Module] from WebAssembly. [Load] makes one from an object that [CompileObject] or the
+// command waot build made earlier. A [Store] holds instances, and [Store.Instantiate] makes
 // them. [NewWASI] gives programs files, arguments and standard streams. [ParseText] reads modules
 // in the text format.
 //
@@ -59,8 +59,8 @@
 //
 // # Stability
 //
-// This package is part of the stable API. The others are host, host/hosterr, host/sign, host/wasirun and wasi. The API is
-// their exported names, and what their documentation says; testdata/api.txt lists the names. The API mentions no types of
+// This package is part of the stable API. The others are host, host/hosterr, host/sign, host/wasirun and wasi. The API consists
+// of their exported names and documentation; testdata/api.txt lists the names. The API mentions no types of
 // other packages. Structs may get more fields, so literals should name fields. Texts of errors may change. Before
 // version 1 the API may still change; CHANGELOG.md says how. After that, a change that breaks programs needs a new major
 // version.
@@ -69,8 +69,7 @@
 //
 // # Place in the pipeline
 //
-// The Go interface to all of it: package compile and the packages below it, package
-// host, package host/wasirun.
+// This package is the Go interface to the compiler (package compile), to the host (package host) and to WASI (package host/wasirun).
 //
 // Input: a WebAssembly module or an object, and what it imports.
 // Output: an object, or a module that can be instantiated and called.

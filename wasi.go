@@ -2,7 +2,7 @@ package waot
 
 import "github.com/waot-project/waot/host/wasirun"
 
-// WASI is what a WASI preview 1 program can reach: see NewWASI.
+// WASI describes what a WASI preview 1 program can reach: see NewWASI.
 type WASI = wasirun.System
 
 // WASIOptions say what a program can reach. The zero value is a program without arguments,

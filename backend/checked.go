@@ -10,13 +10,13 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file lowers accesses to memories with explicit bounds checks (clif.MemoryDecl.Checked). Their base and size are words of a descriptor, and
-// change where calls and memory.grow are. Between two such places they have a version, which all code there shares: it is loaded behind the
-// instruction that begins it, or at the start of a block where different versions meet. So a loop without such instructions has
+// This file lowers accesses to memories with explicit bounds checks (clif.MemoryDecl.Checked). Their base and size are words of a descriptor, which
+// calls and memory.grow may change. Each such instruction begins a new version of both words, which all code up to the next one shares. A version is loaded
+// after the instruction that begins it, or at the start of a block where different versions meet. So a loop without such instructions keeps
 // base and size in registers.
 //
-// An access whose address, the same value, was checked on each way to it needs no check of its own, since memories do not shrink. Against
-// speculation the check gives the index once more, as 0 if the processor went past the trap, and these accesses take that.
+// An access needs no check if the same value was checked as an address on every path to it, because memories do not shrink. Against
+// misspeculation, a check also returns the index, as 0 if the processor executed past the trap; the accesses without a check use that result.
 
 // checkedMemories is what lowering knows of a function's checked memories. It is empty if the module has none.
 type checkedMemories struct {

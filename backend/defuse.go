@@ -9,7 +9,7 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// DefUse is what lowering knows of a function's values before it lowers the first instruction: what defines them, and how
+// DefUse holds facts about a function's values that lowering computes before the first instruction: what defines them, and how
 // often they are used. Lowering only reads it.
 type DefUse struct {
 	F *clif.Func

@@ -1,12 +1,10 @@
-// Package backend turns CLIF into machine code. It is the machine-independent part:
-// block order, the lowering driver, lowering rules, lowering that all machines share, VCode, calls
-// and frames, the emission driver. The ISA packages below it supply a Target.
+// Package backend turns CLIF into machine code. It holds the machine-independent parts:
+// block order, the lowering driver, the matcher of lowering rules, the lowering that all machines share, VCode, calls,
+// frames and the emission driver. The packages below backend/isa each supply a Target.
 //
 // Place in the pipeline: after the mid-end, before the object file.
 //
 // Input: a verified clif.Func of a clif.Module, and a Target.
 // Output: machine code with relocations, traps, stack maps and source
-// locations, its register allocation checked.
-//
-// This package is not part of the stable API and may change in any release.
+// locations, whose register allocation has been checked.
 package backend

@@ -5,8 +5,8 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file defines what lowering asks for in front of loops: vectors, such as the indices of a look-up, and places in memories. Blocks are lowered
-// backwards, so what stands in front of a loop is still to come then.
+// This file defines values that lowering wants in front of loops: vectors, such as the indices of a look-up, and places in memories. Blocks are lowered
+// backwards, so the code in front of a loop is lowered later than the loop.
 
 // SharedVector returns a register with a vector that the instruction being lowered does not overwrite. In a loop it is defined
 // in front, and serves all who ask for the same vector.

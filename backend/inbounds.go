@@ -6,14 +6,14 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// This file finds accesses that are surely in bounds: at a constant place that the memory always has, or with an address, the same value, from
-// which an access on each way to this one went as far or further. Memories do not shrink. The earlier access may be folded into a later instruction, but
-// not past another access, and is not left out. What is found is needed by memories that fault, for which such accesses have no trap site and such loads are left
-// out if nothing uses them, and by those with explicit checks.
+// This file finds accesses that are always in bounds: those at a constant address below the memory's minimum, and those that end no further than an earlier
+// access with the same address value, if there is one on every path. Memories do not shrink. The earlier access may be folded into a later instruction, but
+// not past another access, and is never removed. In memories with guard pages, accesses in bounds have no trap site, and such loads are removed if nothing uses
+// them. In memories with explicit checks they need no check.
 //
-// All this is about places: an access may be in bounds only where it stands.
+// The result holds only at the place of the access.
 
-// boundsProofs is what the accesses visited so far prove.
+// boundsProofs holds what the accesses visited so far prove.
 type boundsProofs struct {
 	newest []uint32 // by value: the last proof about it + 1, or 0
 	list   []boundsProof

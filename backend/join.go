@@ -5,8 +5,8 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file lets a machine instruction with two results stand for two instructions of a block that have one each. It takes the place of the first
-// one, where the operands of both exist.
+// This file lowers two instructions of a block with one result each to one machine instruction with two results. That stands at the place of the first
+// one, where the operands of both are defined.
 
 // joined is an instruction whose result the one in front of it defines too.
 type joined struct {

@@ -7,12 +7,12 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file decides, after a function was emitted, where in a line of the instruction cache its small loops begin. Processors keep decoded operations
-// by lines; what a line has to give can decide how many cycles an iteration takes, and a top that is aligned can be the worst place. Only emission knows
-// exactly which instructions a line gets; so behind it, the machine buffer moves loops in bad places. Where a branch would not reach its target then, the
+// This file decides, after a function has been emitted, where in a line of the instruction cache its small loops begin. Processors keep decoded operations
+// by cache lines. The lines that a loop occupies can decide how many cycles an iteration takes, and an aligned top can be the worst place. Only
+// emission determines which instructions a line has, so after emission the machine buffer moves loops in bad places. If a branch would then not reach its target, the
 // function is emitted a second time, with other padding in front of these loops.
 
-// Operation is what a processor decodes as one: an instruction, or two, a comparison and a branch. From, At and End are offsets of its
+// Operation is what a processor decodes as one operation: an instruction, or a comparison fused with a branch. From, At and End are offsets of its
 // beginning, of that of its last instruction, and of its end.
 type Operation struct {
 	From, At, End uint32
@@ -157,7 +157,7 @@ func (e *Emitter) calls(first, last int) bool {
 	return k < len(e.VC.Calls) && e.VC.Calls[k] < regalloc.Inst(to)
 }
 
-// less is what a loop of this cost has to win to be worth the padding.
+// less is how much a loop of this cost must gain for the padding to pay.
 func less(cost uint32) uint32 { return max(2*cycle, cost) / 16 }
 
 // anywhere reports whether a loop of ops is as fast at all multiples of align.

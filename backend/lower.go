@@ -15,7 +15,7 @@ import (
 // instruction without effects whose result nothing has used is not lowered:
 // it was dead, or its users have folded it.
 //
-// Its parts are what is known in advance (DefUse), what is made (VCodeBuilder), and where constants and bases go (hoister).
+// Its parts hold facts known in advance (DefUse), the code made so far (VCodeBuilder), and the places of constants and bases (hoister).
 // The rest is between them: which definitions have a register by now, and which have been folded.
 type Lower struct {
 	DefUse

@@ -6,7 +6,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file lowers loads, and what reads and changes instance data: globals, tables, segments, sizes, and calls of helpers.
+// This file lowers loads, accesses to instance data (globals, tables, segments and sizes), and calls of helpers.
 
 func lowerLoad(l *Lower, i clif.Inst, d *clif.InstData) {
 	f := l.LoadForm(d.Type, d.Access())

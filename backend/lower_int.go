@@ -2,7 +2,7 @@ package backend
 
 import "github.com/waot-project/waot/clif"
 
-// This file lowers the integer arithmetic that all machines do alike, with their own rows.
+// This file lowers the integer arithmetic that works alike on all machines. Each machine supplies its rows.
 
 // signExtend appends a sign extension of the low bits of d's operand, by the row op.
 func (l *Lower) signExtend(d *clif.InstData, op Op) {

@@ -8,8 +8,8 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file holds what lowering functions ask of values at this place of the function: their registers, and whether their
-// definitions may be folded. DefUse answers what does not depend on the place.
+// This file answers questions of lowering functions about values at the current place of the function: which registers they have, and whether their
+// definitions may be folded. DefUse answers those that do not depend on the place.
 
 // ClassOf returns the bank for values of type t.
 func ClassOf(t clif.Type) regalloc.Class {
@@ -134,8 +134,8 @@ func (l *Lower) OnlyUse(v clif.Value) bool {
 	return l.uses[v] == 1 && l.vregs[v] == regalloc.NoVReg && l.noSink == 0
 }
 
-// Release takes back a use of v by the instruction being lowered, which repeats v's definition instead. Users in front of it then have v
-// more for themselves.
+// Release takes back a use of v by the instruction being lowered, which repeats v's definition instead. An earlier user may then become v's
+// only one.
 func (l *Lower) Release(v clif.Value) {
 	if v = l.Resolve(v); l.uses[v] < maxUses {
 		l.uses[v]--

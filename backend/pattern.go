@@ -44,7 +44,7 @@ type Pattern struct {
 	Lit  int64
 }
 
-// Leaf is what an operand in a pattern is.
+// Leaf is the kind of an operand in a pattern.
 type Leaf uint8
 
 // The kinds of leaves.

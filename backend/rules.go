@@ -75,7 +75,7 @@ type RuleDef struct {
 	Pattern string
 	// When names the further conditions, with blanks between: functions of the machine.
 	When string
-	// Gives is what becomes of it, Why the gain.
+	// Gives is the code that replaces it, and Why the gain.
 	Gives, Why string
 	// Lower appends it. Nil in TermOperand: the user does.
 	Lower func(l *Lower, m *Match)

@@ -7,8 +7,8 @@ import (
 	"github.com/waot-project/waot/clif/rewrite"
 )
 
-// This file finds the lowering rule that fits, and applies it. It matches a rule's pattern, which changes nothing; asks
-// Control; commits the loads that the rule folds; and lets the rule append its instructions.
+// This file selects a lowering rule and applies it. It matches the rule's pattern, without changing anything, asks
+// Control, commits the loads that the rule folds, and calls the rule to append its instructions.
 
 // Bound holds the values that a pattern has bound.
 type Bound struct {

@@ -6,8 +6,8 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file lets accesses of a block share parts of their addresses: bases of tables, and sums on machines whose addresses do not
-// have base, index and displacement at once.
+// This file lets the accesses of a block share parts of their addresses: bases of tables, and sums on machines whose addresses cannot
+// hold base, index and displacement at once.
 
 // sharedTable is the base of a table that was used, and will be loaded in front of the instructions lowered so far.
 type sharedTable struct {

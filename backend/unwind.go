@@ -6,7 +6,7 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// This file notes while code is emitted what unwinders must know of its frame.
+// This file records unwind information about the frame while code is emitted.
 
 // change notes that other rules hold from here on. Branches that the buffer has dropped since may have ended here.
 func (e *Emitter) change(kind abi.CFIChangeKind, popped int) {

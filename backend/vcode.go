@@ -5,7 +5,7 @@ import "github.com/waot-project/waot/regalloc"
 // VCode is a function in machine instructions over virtual registers, in final
 // block order. It is not changed after lowering.
 type VCode struct {
-	// In is what the allocator sees. Block numbers are those of the BlockOrder.
+	// In is the input of the allocator. Block numbers are those of the BlockOrder.
 	In regalloc.Input
 	// Insts and Srcs (offsets in the Wasm module) are parallel to In.Insts.
 	Insts []Inst

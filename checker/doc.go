@@ -173,6 +173,4 @@
 // more than arithmetic, so tables and register sets answer questions where possible, and
 // each list is traversed once. Instructions with only Uses and a last Def in
 // registers, nearly all of them, take a short path, in one loop up to the next edit; the general path decides what the short one does not pass.
-//
-// This package is not part of the stable API and may change in any release.
 package checker

@@ -7,6 +7,4 @@
 //
 // Input: calls of Builder methods, or text (clif/text).
 // Output: a Func that satisfies the invariants F1 to F5 at type Func.
-//
-// This package is not part of the stable API and may change in any release.
 package clif

@@ -74,7 +74,7 @@ type Options struct {
 	// Control, if not nil, says which rewrites of the mid-end and of lowering happen in function i, for debugging;
 	// nil stands for all. It is called by all workers.
 	Control func(i clif.FuncIndex) *opt.Control
-	// Collect has the garbage of a large module collected before it is linked, which bounds the memory of a process that collects seldom.
+	// Collect runs the garbage collector before a large module is linked. This bounds the memory of a process that collects garbage seldom.
 	Collect bool
 	// Costs, if not nil, measures where processor time and memory go. The goroutine that compiles must have started it.
 	Costs *cost.Meter
@@ -154,7 +154,7 @@ type Stats struct {
 // Result is a compiled module.
 type Result struct {
 	Object *objfile.Object
-	// Meta is what the object's metadata sections hold.
+	// Meta is the contents of the object's metadata sections.
 	Meta  *meta.Module
 	Stats Stats
 

@@ -7,11 +7,11 @@ import (
 	"github.com/waot-project/waot/clif/inline"
 )
 
-// This file leaves functions out of the object that nothing in it refers to: most often because all of their calls were inlined.
-// They stay in the metadata, without code, since places name them.
+// This file removes functions from the object that nothing refers to, usually because all of their calls were inlined.
+// They stay in the metadata, without code, because source places name them.
 //
-// Whether a call remains is known when all functions are compiled. Functions that are likely to be left out get no code at first,
-// and are compiled again if they are needed after all. What is needed does not depend on the order, so the object does not, either.
+// Only when all functions are compiled is it known whether a call remains. Functions that are likely to be removed get no code at first,
+// and are compiled again if something refers to them after all. The set of needed functions does not depend on the order of compilation, and so the object does not, either.
 
 // mayBeIdle reports whether function i, of which body is kept, gets no code at first. A Control logs the rewrites of all functions, and a
 // Trace shows all of them: then each is compiled once.

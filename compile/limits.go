@@ -22,7 +22,7 @@ type Limits struct {
 	Functions     uint64 // of the module, imported ones included; default 1,000,000
 	FunctionBytes uint64 // size of each function body in the module; default 7,654,321
 	CodeBytes     uint64 // machine code of all functions together, with the tables of its traps, calls and stack maps; default 2^29 for each of them
-	// Memory is what the compiler holds, in bytes, as Stats.Memory counts it, 8 MiB at least; default is no limit.
+	// Memory limits the memory of the compiler, in bytes, as Stats.Memory counts it; at least 8 MiB. The default is no limit.
 	Memory uint64
 }
 
@@ -62,7 +62,7 @@ func (l *Limits) checkModule(m *wasmfront.Module) error {
 	return nil
 }
 
-// account is what the compilation of a module takes, so far. All workers add to it. What it counts depends on
+// account counts what the compilation of a module has used so far. All workers add to it. What it counts depends on
 // the module only, and only grows, so that whether a limit is exceeded in the end does not depend on who was first.
 type account struct {
 	module int64        // bytes of the module, and of what is made of its items
@@ -111,7 +111,7 @@ func (d *driver) maxComplexity() int64 {
 	return n
 }
 
-// price is what is charged for a module while it is decoded.
+// price is the memory charged for a module while it is decoded.
 func (l *Limits) price(wasm []byte) *wasmfront.Price {
 	p := &wasmfront.Price{Each: prices, What: memoryLimit, Limit: l.Memory}
 	if l.Memory != 0 {
@@ -120,7 +120,7 @@ func (l *Limits) price(wasm []byte) *wasmfront.Price {
 	return p
 }
 
-// moduleBytes is what a module takes that declares nothing.
+// moduleBytes is the memory that an empty module takes.
 func moduleBytes(wasm []byte) int64 { return ofAny + int64(len(wasm)) }
 
 // overMemory reports whether a module is refused because it takes too much memory.

@@ -113,8 +113,8 @@ func (l *linker) addSections() {
 // sectionSymbol returns the symbol of one of the sections up to secCalls.
 func sectionSymbol(s objfile.SectionIndex) objfile.SymbolIndex { return 1 + objfile.SymbolIndex(s) }
 
-// layText places the functions in the order of the module, with islands where calls do not reach,
-// patches what refers to other functions, and collects what refers to instance data. Aside, it collects the sites of the metadata.
+// layText places the functions in the order of the module, with islands where calls do not reach. It
+// patches references to other functions and collects references to instance data. It also collects call and trap sites for the metadata.
 func (l *linker) layText() error {
 	if _, err := l.placeFuncs(new(islands)); err != nil {
 		return err

@@ -9,10 +9,10 @@ import (
 	"github.com/waot-project/waot/objfile"
 )
 
-// This file keeps the adapters of a module in proportion to its types. The code of an adapter grows with the
-// parameters and results; a type has them once, however many functions of it are exported and imported. So one adapter serves
-// all functions whose types it cannot tell apart, and each function has a stub of a few instructions. Only
-// where both conventions agree, which bounds the number of parameters, does a function have all of its code to itself.
+// This file bounds the size of a module's adapters by that of its types. The code of an adapter grows with the number of
+// parameters and results, and many functions may have the same type. So functions share one adapter if it works
+// alike for their types, and each function has a stub of a few instructions. A function has an adapter of its own only
+// if both conventions agree, which bounds the number of parameters.
 
 // wayKind is how functions of a signature are called in one direction.
 type wayKind uint8

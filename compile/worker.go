@@ -301,7 +301,7 @@ func (w *worker) loop() {
 	}
 }
 
-// funcError is an error of a stage about function i.
+// funcError wraps an error of a stage with the index, the name and the offset of function i.
 func (d *driver) funcError(i uint32, stage string, err error) *FuncError {
 	e := &FuncError{Func: i, Name: d.cm.Funcs[i].Name, Stage: stage, Err: err}
 	if n := int(i) - d.cm.NumImportedFuncs; d.wm != nil && n < len(d.wm.Code) {

@@ -1,8 +1,7 @@
 // Package host loads compiled WebAssembly modules and runs them inside a Go program, at
 // native speed and without cgo. It contains no compiler and no WASI, so programs that
-// only run objects stay small. Package waot (the root of this module) has
-// everything in this package under the same names, and adds both. A program that only loads objects
-// can import either.
+// only run objects stay small. Package waot (the root of this module) exports
+// everything in this package under the same names, and adds the compiler and WASI.
 //
 //	mod, err := host.Load(object, nil) // what waot build or waot.CompileObject made
 //	store, err := host.NewStore(nil)
@@ -11,46 +10,46 @@
 //	add, err := inst.Func("add")
 //	results, err := add.Call(ctx, 40, 2) // []any{int32(42)}
 //
-// Place in the pipeline: the last stage, a face for Go programmers on top of
+// Place in the pipeline: the last stage. It is the public API of
 // host/inproc, which runs the code, and host/load, which reads objects.
 //
-// Input: an object, what its imports stand for, and calls.
-// Output: results, traps and other errors, and what the code does to memories, tables and
+// Input: an object, values for its imports, and calls.
+// Output: results, traps and other errors, and changed memories, tables and
 // globals.
 //
 // # Modules, stores, instances
 //
 // A [Module] is compiled code. It is immutable, safe for concurrent use, and can be
 // instantiated any number of times. A [Store] holds instances and everything that
-// they can reach. Different stores share nothing. All of a store
-// lives until [Store.Close], which must be called to give its memory back. To drop
+// they can reach. Different stores share nothing. Everything in a store
+// lives until [Store.Close], which the program must call to free its memory. To free
 // instances one by one, give each its own store.
 //
 // # Goroutines
 //
 // Methods of [Module], and methods that only describe ([Func.Type], [Memory.Limits] and the like), may be called from any
 // goroutine at any time. For everything else, only one goroutine at a time may be inside a store: it calls a function, instantiates,
-// looks up exports, or changes something. Others get [ErrBusy] at once; they do not wait. Where a method cannot return an error, its comment says
-// what it returns instead. Different stores run in parallel. A goroutine may use a store that another one has used before.
+// looks up exports, or changes something. Other goroutines get [ErrBusy] at once; they do not wait. Where a method cannot return an error, its comment says
+// what it returns instead. Different stores run in parallel. A store is not bound to a goroutine.
 //
-// A Go function that is called by compiled code runs on the goroutine that made the call. It may use
-// the store freely, and may call back into compiled code.
+// A Go function that compiled code calls runs on the goroutine that called the compiled code. It may use
+// the store, and may call compiled code.
 //
-// Reading and writing a [Memory] is not checked in this way, for the sake of speed. From two goroutines at once
-// it is a data race, like any other in Go.
+// For speed, reading and writing a [Memory] is not checked in this way. If two goroutines do so at once,
+// that is a data race, like any other in Go.
 //
 // # Ending calls
 //
-// When the context of a call ends, so does compiled code, even an endless loop, within
-// milliseconds. It costs nothing while the code runs. The error is a [*CancelError]; it
+// When the context of a call ends, compiled code ends within milliseconds, even in an endless
+// loop. This costs nothing while the code runs. The error is a [*CancelError], which
 // matches [ErrCancelled] and the cause of the context. Go functions are not interrupted,
-// but compiled code does not go on after them. The instance stays as the
+// but compiled code does not continue after they return. The instance stays as the
 // code left it, and can be called again.
 //
 // # Imports
 //
-// [Imports] gives modules what they import: Go functions, what other instances export, and what
-// the store has made. Go functions are ordinary ones:
+// [Imports] holds the imports of modules: Go functions, exports of other instances, and functions, memories, tables and globals that
+// the store has made. Any Go function with suitable types can be imported:
 //
 //	host.Imports{"env": {
 //		"log":  func(ctx context.Context, c *host.Caller, ptr, n uint32) error { ... },

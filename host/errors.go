@@ -55,8 +55,8 @@ const (
 	ErrNoSpace = hosterr.ErrNoSpace
 	// ErrCancelled means that a context ended a call. The error itself is a *CancelError.
 	ErrCancelled = hosterr.ErrCancelled
-	// ErrRestore means that a Go function has gone back to a snapshot. Go code in between gets it from calls, and returns it in turn; who gets it otherwise has
-	// gone back to a call that has ended.
+	// ErrRestore means that a Go function has restored a snapshot. Go functions between it and the call of the snapshot get ErrRestore from their calls, and
+	// return it in turn. Any other caller that receives it has restored a snapshot whose call had returned.
 	ErrRestore = hosterr.ErrRestore
 	// ErrGuardPages means that a store with an allocator was to make a memory for code without explicit bounds checks.
 	ErrGuardPages = hosterr.ErrGuardPages

@@ -52,9 +52,9 @@ func (c *Caller) Backtrace() []Frame { return c.inproc().Backtrace() }
 func (c *Caller) Frames() []Frame { return c.inproc().Frames() }
 
 // Leave lets other goroutines into the store until Enter, or until the function returns. It is for a function that waits for goroutines that use the
-// store, such as a coroutine of iter.Pull; without, they get ErrBusy. Each goroutine has a native stack of its own for its calls, so that they end in any
-// order. Enter, and returning, wait while another goroutine is inside. Meanwhile the function may use the store like any other goroutine, and of the Caller
-// only Enter and Context.
+// store, such as a coroutine of iter.Pull. Without Leave, those goroutines get ErrBusy. Each goroutine has its own native stack, so calls may end in any
+// order. Enter waits while another goroutine is inside the store, and so does the return of the function. Between Leave and Enter the function may use the
+// store like any other goroutine, but only the methods Enter and Context of the Caller.
 func (c *Caller) Leave() { c.inproc().Leave() }
 
 // Enter ends what Leave began.

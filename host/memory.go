@@ -84,7 +84,7 @@ func (m *Memory) Grow(pages uint32) (old uint32, ok bool) {
 	return old, true
 }
 
-// failed is what growth in package inproc gives if it fails.
+// failed is the result of growing in package inproc if it fails.
 const failed = ^uint64(0)
 
 // Read returns n bytes from offset on, not copied. With StoreOptions.KeepViews they stay valid as long as they are held. ok is false if they are not all inside the

@@ -56,7 +56,7 @@ func (l Limits) String() string {
 	return fmt.Sprintf("%d..", l.Min)
 }
 
-// Kind is what an import or export is.
+// Kind is the kind of an import or export.
 type Kind uint8
 
 // The kinds, numbered as in the binary format.

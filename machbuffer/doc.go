@@ -60,6 +60,4 @@
 // All work is linear in the input, with small constants. Each branch is dropped or inverted at most once. A rule visits
 // at most maxTailLabels labels; with more labels at one place it is skipped, which costs an optimisation but
 // not correctness. Alias chains are halved when walked; queues are only popped at their ends.
-//
-// This package is not part of the stable API and may change in any release.
 package machbuffer

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/internal/proof/entropy"
-	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
@@ -688,9 +687,7 @@ func FuzzBuffer(f *testing.F) {
 
 func TestRandomPrograms(t *testing.T) {
 	bufs := newFuzzBuffers()
-	const all = 7000
-	programs := testenv.Cases(600, 1500, all)
-	figures.Check(t, "machbuffer.programs", all)
+	programs := testenv.Cases(600, 1500, 7000)
 	for n := range programs {
 		seed, mode := uint64(n), uint8(n*5>>1)
 		ok := t.Run("", func(t *testing.T) {

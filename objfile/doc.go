@@ -8,6 +8,4 @@
 //
 // Input: an Object, or the untrusted bytes of an ELF file.
 // Output: the bytes of an ELF file, an Object.
-//
-// This package is not part of the stable API and may change in any release.
 package objfile

@@ -10,8 +10,6 @@
 // registers, without critical edges (I1 to I6 at type Input).
 // Output: an Allocation for each Operand, Edits between program points, stack
 // maps at safepoints, and an untrusted claim of each block's entry state.
-//
-// This package is not part of the stable API and may change in any release.
 package regalloc
 
 import (

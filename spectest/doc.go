@@ -5,6 +5,4 @@
 //
 // Input: a script.Script and an Engine.
 // Output: a Result: what passed, what failed, and what was skipped and why.
-//
-// This package is not part of the stable API and may change in any release.
 package spectest

@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/waot-project/waot/internal/proof/figures"
 )
 
 // snapshot describes everything below dir: names, types, modes, owners, link
@@ -150,7 +148,9 @@ func TestEscapeEachPathOperation(t *testing.T) {
 			try(path, "path_rename from", g.call("path_rename", 3, path, 3, "made"))
 			try(path, "path_rename to", g.call("path_rename", 3, "file", 3, path))
 		}
-		figures.Check(t, "wasi.escapes", 2*attempts) // as many in each mode
+		if attempts < 70000 {
+			t.Errorf("only %d attempts", attempts)
+		}
 		if d := cmp.Diff(before, snapshot(t, out)); d != "" {
 			t.Errorf("the outside changed:\n%s", d)
 		}

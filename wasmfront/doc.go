@@ -14,6 +14,4 @@
 // sections, bodies as slices of the input), or an *Error that has a byte
 // offset and the specification's wording. Decoding checks the format only;
 // indices and types are checked by wasmfront/validate.
-//
-// This package is not part of the stable API and may change in any release.
 package wasmfront

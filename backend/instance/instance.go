@@ -7,8 +7,6 @@
 //
 // Input: a clif.Module.
 // Output: a Layout of byte offsets.
-//
-// This package is not part of the stable API and may change in any release.
 package instance
 
 import (

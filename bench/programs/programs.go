@@ -6,8 +6,6 @@
 //
 // Input: the name of a program.
 // Output: its module, or an executable file of this machine.
-//
-// This package is not part of the stable API and may change in any release.
 package programs
 
 import (

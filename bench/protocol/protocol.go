@@ -4,8 +4,6 @@
 //
 // Input: what a run measures.
 // Output: the line.
-//
-// This package is not part of the stable API and may change in any release.
 package protocol
 
 import (

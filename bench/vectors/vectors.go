@@ -7,8 +7,6 @@
 //
 // Input: the name of a kernel.
 // Output: its module.
-//
-// This package is not part of the stable API and may change in any release.
 package vectors
 
 import (

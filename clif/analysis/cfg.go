@@ -6,8 +6,6 @@
 //
 // Input: a clif.Func whose blocks end in terminators.
 // Output: CFG, DomTree, Idoms and Loops, reusable from function to function.
-//
-// This package is not part of the stable API and may change in any release.
 package analysis
 
 import (

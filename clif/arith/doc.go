@@ -8,6 +8,4 @@
 //
 // Each operation has one result, on every machine. A NaN that is computed is always the positive
 // canonical one, which WebAssembly allows whatever the operands were.
-//
-// This package is not part of the stable API and may change in any release.
 package arith

@@ -10,8 +10,6 @@
 //
 // Input: a clif.Func that the verifier accepts, and bodies.
 // Output: the function without some of its calls; the verifier accepts it.
-//
-// This package is not part of the stable API and may change in any release.
 package inline
 
 import (

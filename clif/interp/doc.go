@@ -9,6 +9,4 @@
 // Input: a clif.Module, its functions, and the imports.
 // Output: an Instance whose exported functions can be called; results are raw
 // bits; a trap is a *Trap.
-//
-// This package is not part of the stable API and may change in any release.
 package interp

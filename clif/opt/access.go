@@ -8,19 +8,19 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// This file holds what the pass fold concludes from addresses of linear memory. Memories never shrink, and most end at least
-// 1 MiB below 2^32 bytes (abi.MemoryLimit). So an access that did not trap says of its address x that x plus the end of the
-// access is in memory, from there on: a constant that is smaller than that end and what is left up to 2^32 does not
-// carry x past 2^32, and a narrower access traps no more.
+// This file draws the conclusions of the pass fold from addresses of linear memory. Memories never shrink, and most end at least
+// 1 MiB below 2^32 bytes (abi.MemoryLimit). So after an access at x that did not trap, x plus the end of the
+// access is in memory. Two things follow: x plus a constant does not wrap if the constant is less than that end plus the distance from the largest memory to 2^32,
+// and a narrower access at x does not trap.
 
-// bounds is what the accesses on the way to this point have shown. Few values are addresses: the table by value is of small numbers.
+// bounds holds what the accesses on the path to this point have proved. Few values are addresses, so the table by value has small numbers.
 type bounds struct {
 	of    []uint32 // by value: 1 plus the position in known, 0 if nothing is known
 	known []bound
 	log   []boundBefore
 }
 
-// bound is what is known of a value as an address of memory 0.
+// bound holds facts about a value as an address of memory 0.
 type bound struct {
 	end uint64 // the memory has that many bytes from the address on, or more
 	// base is the value itself if it was an address, or else the last sum of it and a constant that was one, plus 1; 0 if there is none.

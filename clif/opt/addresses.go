@@ -10,12 +10,12 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// This file makes constants part of accesses: the access at x+k with the offset n becomes one at x with the offset n+k. The sum
-// wraps at 32 bits, the offset of an access does not, so x+k must be known not to wrap. That says nothing about memory: an
-// access that traps afterwards is one that trapped before, at the same place.
+// This file moves constants into accesses: the access at x+k with the offset n becomes one at x with the offset n+k. The sum
+// wraps at 32 bits and the offset of an access does not, so x+k must be known not to wrap. The access need not be in bounds: it
+// traps afterwards if and only if it trapped before.
 //
-// One walk over the dominator tree collects bounds of what addresses are made of (upperbounds.go): by instructions, by
-// conditions that were decided on the way, by how often loops run (induction.go), and by accesses that did not trap. An
+// One walk over the dominator tree collects upper bounds of the values in addresses (upperbounds.go), from instructions,
+// from conditions on the path, from trip counts of loops (induction.go), and from accesses that did not trap. An
 // access of s bytes at x with the offset n that did not trap leaves x <= m-n-s, where m is the largest size of the memory.
 
 // addressPass is the state of foldAddresses.

@@ -2,8 +2,8 @@ package opt
 
 import "github.com/waot-project/waot/clif"
 
-// This file makes wide loops of loops that copy, fill or compare one byte at a time. In front of such a loop it puts blocks
-// that do 16 bytes at a time, or 8 if it compares, and leave the last byte to the loop that was there:
+// This file widens loops that copy, fill or compare one byte at a time. In front of such a loop it inserts blocks
+// that process 16 bytes at a time, or 8 when comparing, and leave the last byte to the original loop:
 //
 //	guard(p...)  more than 8 bytes, all of them in memory, of a copy at least 16 from each other?
 //	             if not, loop(p...)
@@ -29,7 +29,7 @@ const (
 	maxByteInsts, maxByteParams = 24, 12
 )
 
-// byteKind is what a loop does with its bytes.
+// byteKind is the operation of a byte loop.
 type byteKind uint8
 
 const (
@@ -52,9 +52,9 @@ type byteLoop struct {
 	back         clif.Target
 	// access are the load and the store, the store, or two loads.
 	access [2]clif.InstData
-	// step is what addresses gain in each iteration: 1 or -1.
+	// step is the increment of addresses in each iteration: 1 or -1.
 	step int64
-	// count is what is compared with limit at the end of each iteration; it changes by countStep. NoValue is 0.
+	// count is compared with limit at the end of each iteration, and changes by countStep. NoValue is 0.
 	count, limit clif.Value
 	countStep    int64
 	// outer are the parameters of guard.

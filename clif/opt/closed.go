@@ -5,7 +5,7 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 )
 
-// This file uses what is known of the whole module (clif.GlobalDecl.Fixed, clif.TableDecl.Entries): globals and tables that nobody writes.
+// This file uses facts about the whole module: globals and tables that nothing writes (clif.GlobalDecl.Fixed, clif.TableDecl.Entries).
 
 // ruleGlobal: a global that nothing changes is a constant.
 func ruleGlobal(c *folder, d *clif.InstData) (clif.Value, bool) {

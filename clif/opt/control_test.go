@@ -10,7 +10,6 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/clif/text"
-	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
@@ -140,8 +139,6 @@ func TestEveryRule(t *testing.T) {
 		t.Logf("%-18s%s", rule.Info(), line)
 	}
 	t.Logf("%d rules at %d types", NumRules, pairs)
-	figures.Check(t, "opt.rules", int(NumRules))
-	figures.Check(t, "opt.rules.pairs", pairs)
 }
 
 // TestOff turns rules off one by one: the rule does not apply then, and functions do the
@@ -203,8 +200,8 @@ func TestOff(t *testing.T) {
 		}
 	}
 	t.Logf("%d rules off, one after the other; %d comparisons; not executed for the size of its memory: %d of %d", NumRules, compared, large, len(runs))
-	if testenv.Full() {
-		figures.Check(t, "opt.off.comparisons", compared)
+	if compared < 1000 {
+		t.Error("too few")
 	}
 }
 
@@ -285,6 +282,7 @@ func TestLimit(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d steps", steps)
-	figures.Check(t, "opt.limits", steps)
+	if t.Logf("%d steps", steps); steps < 500 {
+		t.Error("too few")
+	}
 }

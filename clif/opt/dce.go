@@ -13,7 +13,7 @@ type liveness struct {
 	dead  []clif.Inst  // instructions that have been passed, the last first
 }
 
-// need is what is known of a value.
+// need says whether a value is needed.
 type need uint8
 
 const (

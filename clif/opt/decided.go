@@ -6,9 +6,9 @@ import (
 	"github.com/waot-project/waot/clif"
 )
 
-// This file puts constants where comparisons that branches or traps have decided go along edges as numbers: one that holds is 1. Code that keeps the
-// condition of a branch in a variable, as asyncify does for the case that it unwinds, then needs neither a second comparison nor a register for it,
-// and such edges may go past further branches (dispatch.go).
+// This file replaces block arguments by constants: on an edge where the result of a comparison is known, from a branch or a trap, 0 or 1 is passed
+// instead. Code that keeps the condition of a branch in a variable, as asyncify does while it unwinds, then needs neither a second comparison nor a
+// register, and such edges may skip further branches (dispatch.go).
 
 // isBool are the operations that give 0 or 1.
 var isBool = [clif.NumOpcodes]bool{

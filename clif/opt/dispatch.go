@@ -40,7 +40,7 @@ type bypass struct {
 	to    clif.TargetData // where the edge leads then
 }
 
-// glueValue is what an instruction of a dispatcher computes.
+// glueValue is the result of an instruction of a dispatcher.
 type glueValue struct {
 	value clif.Value
 	bits  uint64

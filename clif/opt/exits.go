@@ -10,12 +10,12 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// This file lets parameters of loops end where their next values are computed. If v is a parameter of a loop's header and next = v+k
-// goes back for it, code behind the loop may use v, so that both need a register and each iteration a move. There, v is next-k: one
-// instruction behind the loop takes the place of one in it.
+// This file ends the live ranges of loop parameters where their next values are computed. Let v be a parameter of a loop's header, and let the back
+// edge pass next = v+k for it. If code after the loop uses v, both values need a register, and each iteration a move. That code can compute v
+// as next-k instead: one instruction after the loop replaces one in it.
 //
-// That is right wherever next is defined, since next is of the same iteration as v: an edge back to the header leaves no way to
-// the use that avoids the definition of next. It pays if nothing in the loop uses v behind that definition.
+// This is correct wherever next is defined, because next and v are of the same iteration: after a back edge, every path to
+// the use computes next again. It pays if nothing in the loop uses v after the definition of next.
 
 // exitPass is the state of exitValues.
 type exitPass struct {

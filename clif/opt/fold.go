@@ -43,7 +43,7 @@ type folder struct {
 	wide int
 }
 
-// blockState is what the walk has done with a block.
+// blockState is the state of the walk for a block.
 type blockState struct {
 	// term is the position of the terminator in the new array, plus 1; 0 if the
 	// block was not visited, or goes on in the block that it jumps to.

@@ -5,7 +5,7 @@ import (
 	"github.com/waot-project/waot/clif/analysis"
 )
 
-// countedLoop is what is known of a loop while its header is entered: the bounds of the values that it defines are not.
+// countedLoop holds facts about a loop when its header is entered. The bounds of the values that the loop defines are not yet known then.
 type countedLoop struct {
 	header clif.Block
 	back   clif.Target

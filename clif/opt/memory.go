@@ -2,9 +2,9 @@ package opt
 
 import "github.com/waot-project/waot/clif"
 
-// memory is what linear memory, globals, tables and sizes are known to hold
-// at the current point: a short list of reads and their values. It holds along
-// chains of single predecessors; where paths meet, regions.go says what is left of it.
+// memory records known contents of linear memory, globals, tables and sizes
+// at the current point: a short list of reads and their values. It is valid along
+// chains of single predecessors. Where paths meet, regions.go decides what remains.
 type memory struct {
 	facts []fact
 	next  int    // which to replace when there are maxFacts

@@ -1,11 +1,11 @@
 // Package opt is the mid-end: passes that rewrite a clif.Func into an
-// equivalent one that runs faster. They keep program order: an instruction
-// disappears or is replaced where it stands, and nothing moves, so register
+// equivalent one that runs faster. They keep program order: passes remove an
+// instruction or replace it in place, and move none, so register
 // pressure is that of the source program.
 //
-// Passes preserve traps: an instruction that can trap stays unless it is
-// known not to trap, or an equal one before it would have trapped. No store
-// disappears unless it writes the value that memory already holds.
+// Passes preserve traps: they remove an instruction that can trap only if it is
+// known not to, or if an equal one before it would have trapped. They remove a store
+// only if memory already holds the value that it writes.
 //
 // Every change applies a named rule (Rule). For debugging, Control limits
 // the number of applications, turns rules off and keeps a log.
@@ -15,8 +15,6 @@
 // Input: a clif.Func that the verifier accepts.
 // Output: the same function rewritten; the verifier accepts it after each
 // pass.
-//
-// This package is not part of the stable API and may change in any release.
 package opt
 
 import (

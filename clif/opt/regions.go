@@ -6,11 +6,11 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// This file keeps facts where paths meet: what memory held at the end of the immediate dominator of a block, it holds at the start of the
-// block, if nothing on the ways between them writes it. Those ways are the region of the block; that of a loop's header is the
+// This file keeps facts where paths meet: contents of memory that are known at the end of a block's immediate dominator are also known at the start of the
+// block, if nothing on the paths between them writes there. These paths are the region of the block; the region of a loop's header is the
 // whole loop.
 
-// regions is what the walks through regions need.
+// regions is the state of the walks through regions.
 type regions struct {
 	writes []clif.StateSet // by block: what it may write, as it was before the pass
 	seen   []uint32        // by block: the number of the walk that has been there

@@ -10,11 +10,11 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// This file copies the code of functions that can be resumed (package resumable) inside of a loop: what the rare entries of the function's table lead to
-// gets a copy of its own, and nothing but the usual start leads to the original. So loops have one entry there, and what is
-// known in front of a block holds in it. A function that was resumed stays in the copy until it returns; the copy is the code that there would be otherwise.
+// This file copies the code of functions that can be resumed (package resumable) inside of a loop. The rare entries of the function's table
+// lead to a copy, and only the usual start leads to the original. So loops of the original have one entry, and facts that
+// hold in front of a block hold in it. A resumed function runs the copy, which is the unchanged code, until it returns.
 //
-// It pays for loops without calls, in which time is spent; others gain as little as the code grows.
+// This pays for loops without calls, where programs spend time. Elsewhere the gain does not outweigh the larger code.
 
 // maxResumed is the most instructions that are copied.
 const maxResumed = 2000

@@ -5,9 +5,9 @@ import (
 	"github.com/waot-project/waot/clif/resumable"
 )
 
-// This file uses what is known of results of functions (clif.FuncDecl.Nonzero). In programs of Go, whose functions unwind by results, a branch on the result of a call
-// follows each check for a null pointer. If both of its ways remained, the way behind a failed check would meet that of the
-// check that held, and nothing that is known of memory and globals would outlive the meeting.
+// This file uses facts about results of functions (clif.FuncDecl.Nonzero). Go programs unwind by results, so the code for a null pointer
+// calls a function and branches on its result. If both targets of that branch remained, the path of a failed check would join the path of a check
+// that held, and facts about memory and globals would not survive the join.
 
 // decideReturns turns branches on results that are never 0 into jumps.
 func decideReturns(o *Optimizer, f *clif.Func) {

@@ -13,7 +13,7 @@ type rule func(c *folder, d *clif.InstData) (v clif.Value, again bool)
 
 const none = clif.NoValue
 
-// constResult is what a rule returns to say "this is x".
+// constResult is the result of a rule for the constant x.
 func constResult(c *folder, t clif.Type, x uint64) (clif.Value, bool) { return c.iconst(t, x), false }
 
 // constLeft reports whether the left operand of d is a constant and the right one is not.

@@ -51,7 +51,7 @@ const (
 	laneMin // the least one
 )
 
-// sameResult is what an operation gives whose operands are the same.
+// sameResult is the result of an operation with equal operands.
 type sameResult uint8
 
 const (
@@ -60,7 +60,7 @@ const (
 	sameZero
 )
 
-// identity is what an operation of two operands gives for certain ones.
+// identity holds the algebraic identities of an operation of two operands.
 type identity struct {
 	neutral       element    // x op it => x
 	absorbing     element    // x op it => it

@@ -6,10 +6,10 @@ import (
 	"github.com/waot-project/waot/clif"
 )
 
-// This file turns branches that only choose values into selects: both ways lead to one block, with other arguments. Nothing is computed that was not
-// before, so it is a question of speed only. A select waits for its operands, a branch that is predicted does not; so it has to be a branch that
-// processors cannot predict. That is taken to be so where the condition compares what the block has just loaded, and not with a constant: a comparison of
-// elements, not the check of a flag or of a limit.
+// This file turns branches that only choose values into selects: both edges lead to one block, with different arguments. It computes nothing
+// in addition, so only speed matters. A select waits for its operands and a predicted branch does not, so a select is faster only where
+// processors cannot predict the branch. As a heuristic, that is the case if the condition compares a value that the block has just loaded with something other than a constant: this
+// compares elements, and checks no flag or limit.
 
 // maxSelects is how many values a branch may choose.
 const maxSelects = 2

@@ -14,7 +14,7 @@ import (
 type upperBounds struct {
 	widths
 	f *clif.Func
-	// room, by value, is what can be added to it without wrapping; 0 if nothing is known.
+	// room, by value, is the largest number that can be added to it without wrapping; 0 if unknown.
 	room []uint64
 	log  []oldRoom
 }

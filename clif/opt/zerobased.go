@@ -8,8 +8,8 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// This file changes variables of loops that count from -n up so that they count from 0, which compilers write to save a
-// comparison: then addresses are x+k with x >= 2^32-n and k >= n, sums that wrap. The parameter v of the header becomes
+// This file changes loops that count from -n up to 0 so that they count from 0. Compilers count from -n to save a
+// comparison, but then addresses are sums x+k with x >= 2^32-n and k >= n, which wrap. The parameter v of the header becomes
 // v+n, with what it is used for:
 //
 //	v+k               => v+(k-n)

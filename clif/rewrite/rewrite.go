@@ -6,8 +6,6 @@
 //
 // Input: which rewrites may happen.
 // Output: a log of those that did.
-//
-// This package is not part of the stable API and may change in any release.
 package rewrite
 
 import "github.com/waot-project/waot/clif"

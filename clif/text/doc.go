@@ -7,6 +7,4 @@
 // Input: text: declarations, one a line, then functions.
 // Output: a clif.Module with its functions, not verified, or an *Error with
 // line and column.
-//
-// This package is not part of the stable API and may change in any release.
 package text

@@ -5,8 +5,6 @@
 //
 // Input: a clif.Func.
 // Output: nil, or an *Error for the first violation.
-//
-// This package is not part of the stable API and may change in any release.
 package verify
 
 import (

@@ -14,7 +14,6 @@ import (
 
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/emulate"
-	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/spectest/script"
 )
@@ -87,9 +86,6 @@ func TestSuiteElsewhere(t *testing.T) {
 				t.Errorf("-here +there\n%s", d)
 			}
 			t.Logf("%d scripts: %d passed, %d failed", len(there.Scripts), there.Total.Passed, there.Total.Failed)
-			if testenv.Full() && testenv.OptionalMaterial(t, script.EnvDir) != "" {
-				figures.Check(t, "suite.elsewhere.scripts", len(there.Scripts))
-			}
 			if n := len(there.Scripts); n < scripts || there.Total.Passed < passed {
 				t.Errorf("only %d scripts with %d commands passed", n, there.Total.Passed)
 			}

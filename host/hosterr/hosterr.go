@@ -41,8 +41,8 @@ const (
 	// ErrCancelled means that a context ended a call. The error itself is a *CancelError, which errors.Is matches with
 	// ErrCancelled and with the cause of the context.
 	ErrCancelled = Error("waot: cancelled")
-	// ErrRestore means that a Go function has gone back to a snapshot. Go code in between gets it from calls, and returns it in turn; who gets it otherwise has
-	// gone back to a call that has ended.
+	// ErrRestore means that a Go function has restored a snapshot. Go functions between it and the call of the snapshot get ErrRestore from their calls, and
+	// return it in turn. Any other caller that receives it has restored a snapshot whose call had returned.
 	ErrRestore = Error("waot: the call of the snapshot has ended")
 	// ErrGuardPages means that a store with an allocator was to make a memory for code without explicit bounds checks.
 	ErrGuardPages = Error("waot: code without explicit bounds checks cannot use an allocator's memories")

@@ -87,6 +87,4 @@
 //
 // The handlers survive package os/signal, fork and exec. A program that ignores SIGURG
 // gets Go's handler back with the next store or instance: without it, Go cannot preempt at all.
-//
-// This package is not part of the stable API and may change in any release.
 package inproc

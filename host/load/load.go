@@ -6,8 +6,6 @@
 // Input: an ELF file, or an objfile.Object. An object that is malformed, impossible or contradictory is refused; otherwise
 // it is trusted like a shared library, its metadata like its code.
 // Output: an image with validated metadata.
-//
-// This package is not part of the stable API and may change in any release.
 package load
 
 import (

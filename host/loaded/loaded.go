@@ -6,8 +6,6 @@
 //
 // Input: an image, or the file of one.
 // Output: a Module, which lends the module of package inproc.
-//
-// This package is not part of the stable API and may change in any release.
 package loaded
 
 import (

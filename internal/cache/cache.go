@@ -10,8 +10,6 @@
 // The folder belongs to the user and nobody else can write to it; else it is not used. Entries are trusted like programs. An
 // entry is written beside and renamed, so that any number of processes can work at the same time. Its bytes have a hash,
 // which is compared unless the entry's stamp shows that nothing has happened to it: see stamp.
-//
-// This package is not part of the stable API and may change in any release.
 package cache
 
 import (

@@ -6,8 +6,6 @@
 //
 // Input: the metadata of a module, and the prefix that its symbols have.
 // Output: the text of a header for C11 and C++17. docs/embedding-c.md explains it.
-//
-// This package is not part of the stable API and may change in any release.
 package cheader
 
 import (

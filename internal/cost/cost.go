@@ -7,8 +7,6 @@
 // tell where memory goes: nearly each is a page that is touched for the first time.
 //
 // Without a Meter nothing is measured, and no clock is read: its methods do nothing if it is nil.
-//
-// This package is not part of the stable API and may change in any release.
 package cost
 
 import (

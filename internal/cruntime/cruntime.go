@@ -5,8 +5,6 @@
 //
 // Input: nothing.
 // Output: the text of waot_runtime.h and waot_runtime.c, or both as files.
-//
-// This package is not part of the stable API and may change in any release.
 package cruntime
 
 import (

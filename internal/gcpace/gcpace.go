@@ -4,8 +4,6 @@
 //
 // Input: none, or how much memory counts.
 // Output: the pace of Go's collector.
-//
-// This package is not part of the stable API and may change in any release.
 package gcpace
 
 import (

@@ -6,8 +6,6 @@
 //
 // Input: an image, or the bytes of a file with one.
 // Output: the bytes of the file; or the image, whose parts lie in these bytes. docs/object.md describes the format.
-//
-// This package is not part of the stable API and may change in any release.
 package image
 
 import (

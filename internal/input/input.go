@@ -4,8 +4,6 @@
 //
 // Input: the name of a file, or a stream; a Bound, which says how much of it may be read.
 // Output: its bytes, or a *LimitError, an error of the system, or that of the context.
-//
-// This package is not part of the stable API and may change in any release.
 package input
 
 import (

@@ -6,6 +6,4 @@
 //
 // Input: a module, the hooks' calls while it is compiled, and a disassembler.
 // Output: a page, the same for any number of workers.
-//
-// This package is not part of the stable API and may change in any release.
 package inspect

@@ -10,8 +10,6 @@
 //
 // Sections that nothing refers to are left out. Words that hold addresses are listed, in .relr.dyn or in the image; the program's own
 // start, or the host, adds to them where it was loaded.
-//
-// This package is not part of the stable API and may change in any release.
 package link
 
 import (

@@ -6,8 +6,6 @@
 //
 // Input: an object, its metadata, and grants.
 // Output: the bytes of an executable file.
-//
-// This package is not part of the stable API and may change in any release.
 package program
 
 import (

@@ -1,6 +1,6 @@
-// Package flow is what register allocators have in common: all steps but the one
-// that says where values are, and the tables that steps share. It knows liveness, how often blocks run, and the intervals of
-// values before that step (flow.Placer), and slots, moves, claims and stack maps behind it.
+// Package flow implements the steps that global register allocators share: all but the one
+// that decides where values are (flow.Placer), and the tables that the steps use. Before that step it computes liveness, block frequencies and the
+// intervals of values; after it, slots, moves, claims and stack maps.
 //
 // # Steps
 //
@@ -47,8 +47,6 @@
 // Input: regalloc.Input with its invariants I1 to I6, a
 // regalloc.MachineEnv whose float scratch register exists, and a Placer.
 // Output: regalloc.Output.
-//
-// This package is not part of the stable API and may change in any release.
 package flow
 
 import (

@@ -4,8 +4,8 @@
 //
 // # Files
 //
-// It is package flow, which also says what positions, parts and homes are, with one step of its own: the walk over the positions
-// gives parts of intervals, by rising start, a register or leaves them in memory.
+// It uses package flow, which defines positions, parts and homes, and adds one step: a walk over the positions, which visits
+// the parts of intervals by rising start, and gives each a register or leaves it in memory.
 //
 //	walk.go          the walk
 //	meets.go         where a part meets reservations of instructions
@@ -26,8 +26,6 @@
 // Input: regalloc.Input with its invariants I1 to I6, and a
 // regalloc.MachineEnv whose float scratch register exists.
 // Output: regalloc.Output.
-//
-// This package is not part of the stable API and may change in any release.
 package linear
 
 import (

@@ -43,8 +43,6 @@
 // Input: regalloc.Input with its invariants I1 to I6, and a
 // regalloc.MachineEnv whose float scratch register exists.
 // Output: regalloc.Output.
-//
-// This package is not part of the stable API and may change in any release.
 package local
 
 import (

@@ -11,8 +11,6 @@
 //
 // Input: moves between locations with distinct destinations.
 // Output: moves to be done in order, none of them from memory to memory.
-//
-// This package is not part of the stable API and may change in any release.
 package parmove
 
 import "github.com/waot-project/waot/regalloc"

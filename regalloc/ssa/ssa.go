@@ -5,7 +5,7 @@
 //
 // # Files
 //
-// It is package flow, which also says what positions, parts and homes are, with one step of its own:
+// It uses package flow, which defines positions, parts and homes, and adds one step:
 //
 //	order.go         input                     -> blocks in reverse postorder
 //	distance.go      order, liveness           -> distances to next uses; pressure of loops
@@ -38,8 +38,6 @@
 // Input: regalloc.Input with its invariants I1 to I6, and a
 // regalloc.MachineEnv whose float scratch register exists.
 // Output: regalloc.Output.
-//
-// This package is not part of the stable API and may change in any release.
 package ssa
 
 import (

@@ -5,8 +5,6 @@
 //
 // Input: Wasm modules.
 // Output: their behaviour.
-//
-// This package is not part of the stable API and may change in any release.
 package interpengine
 
 import (

@@ -6,8 +6,6 @@
 //
 // Input: Wasm modules.
 // Output: their behaviour.
-//
-// This package is not part of the stable API and may change in any release.
 package nativeengine
 
 import (

@@ -10,6 +10,4 @@
 //
 // Input: modules and a compiler on this side, objects and an engine that loads them on the other.
 // Output: the behaviour of the compiled modules.
-//
-// This package is not part of the stable API and may change in any release.
 package remote

@@ -8,6 +8,4 @@
 //
 // Output: a Script of Commands, whose modules are read, and assembled if they are
 // text, when asked for.
-//
-// This package is not part of the stable API and may change in any release.
 package script

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
@@ -48,8 +47,9 @@ func TestText(t *testing.T) {
 			}
 		}
 	}
-	figures.Check(t, "text.scripts", scripts)
-	figures.Check(t, "text.commands", commands)
+	if scripts < 280 || commands < 66000 {
+		t.Errorf("only %d scripts with %d commands", scripts, commands)
+	}
 }
 
 // plain takes away what only scripts in JSON have, and makes lists that are empty nil.

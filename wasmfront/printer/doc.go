@@ -11,6 +11,4 @@
 // section. A name that is no identifier, or that an entity before it has, becomes
 // an annotation, (@name "..."), or an identifier in quotes if it is that of a label. Names
 // of locals and labels that do not exist are left out.
-//
-// This package is not part of the stable API and may change in any release.
 package printer

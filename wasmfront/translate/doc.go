@@ -10,6 +10,4 @@
 // Input: a module that validate.Module accepted.
 // Output: a clif.Module, and one clif.Func after another that satisfies the
 // invariants at clif.Func, or a *wasmfront.Error if the body is invalid.
-//
-// This package is not part of the stable API and may change in any release.
 package translate

@@ -14,6 +14,4 @@
 // far as it is there. A caller that validates bodies itself must still do so
 // for those whose offset is below X, and report the error that Earliest picks.
 // Everything such bodies refer to has then been checked. All does all of this.
-//
-// This package is not part of the stable API and may change in any release.
 package validate

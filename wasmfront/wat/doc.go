@@ -24,6 +24,4 @@
 // Output: a Module, whose bytes have places in the text, or an *Error that says the line,
 // the column, what was found and what was expected. Messages begin with the
 // wording of the official tests.
-//
-// This package is not part of the stable API and may change in any release.
 package wat

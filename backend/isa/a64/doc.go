@@ -16,6 +16,4 @@
 // x16 and x17 are free inside one instruction or edit. Between edits x16 may carry a value that a
 // cycle of moves has saved, so that moves may use x17 only; rematerialisations come after all moves
 // of their point and may use both.
-//
-// This package is not part of the stable API and may change in any release.
 package a64

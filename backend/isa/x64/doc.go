@@ -12,6 +12,4 @@
 // instruction that defines one writes a 32-bit register. So an i32 may be used
 // as an index or a 64-bit operand at once, and uextend is nothing. No rule folds
 // a 32-bit addition or shift into a 64-bit address.
-//
-// This package is not part of the stable API and may change in any release.
 package x64

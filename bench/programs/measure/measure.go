@@ -4,8 +4,6 @@
 //
 // Input: none.
 // Output: calls of the host at both ends of the part; natively the line that drivers of benchmarks read.
-//
-// This package is not part of the stable API and may change in any release.
 package measure
 
 import "fmt"

@@ -5,8 +5,6 @@
 //
 // Input: instructions as text and as encoded.
 // Output: failures of tests.
-//
-// This package is not part of the stable API and may change in any release.
 package asmtest
 
 import (

@@ -24,7 +24,6 @@ import (
 	"github.com/waot-project/waot/internal/emulate"
 	"github.com/waot-project/waot/internal/proof/bugcases"
 	"github.com/waot-project/waot/internal/proof/campaign"
-	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/filetest"
 	"github.com/waot-project/waot/internal/proof/randprog"
 	"github.com/waot-project/waot/internal/proof/testenv"
@@ -534,9 +533,8 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 	t.Logf("%d files, under each of %s", len(files), strings.Join(names, ", "))
-	if testenv.Full() && len(targets) == len(compile.Targets()) {
-		figures.Check(t, "planted.shown", shown)
-		figures.Check(t, "planted.faults", len(faults))
+	if testenv.Full() && len(targets) == len(compile.Targets()) && shown != len(faults) {
+		t.Error("not all")
 	}
 }
 

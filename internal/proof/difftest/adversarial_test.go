@@ -13,7 +13,6 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/proof/cputime"
-	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -401,19 +400,6 @@ func TestAdversarial(t *testing.T) {
 	for _, level := range testenv.Cases([]opt.Level{opt.O1}, []opt.Level{opt.O1}, []opt.Level{opt.O1, opt.O0}) {
 		checkGrowth(t, families, level)
 	}
-}
-
-// TestFamilies counts the families of the three kinds.
-func TestFamilies(t *testing.T) {
-	products := 0
-	for _, f := range families {
-		if f.product {
-			products++
-		}
-	}
-	figures.Check(t, "families.growing", len(families)-products)
-	figures.Check(t, "families.products", products)
-	figures.Check(t, "families.boundary", len(boundaryFamilies))
 }
 
 // checkGrowth compiles two modules of each family that is no product, at a level.

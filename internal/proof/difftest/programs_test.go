@@ -25,7 +25,6 @@ import (
 	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/wasi"
 	"github.com/waot-project/waot/wasmfront"
@@ -67,9 +66,8 @@ func TestPrograms(t *testing.T) {
 	var runs atomic.Int32
 	t.Cleanup(func() {
 		t.Logf("%d modules, %d runs at two levels", modules, runs.Load())
-		if testenv.Full() {
-			figures.Check(t, "programs.modules", modules)
-			figures.Check(t, "programs.runs", int(runs.Load()))
+		if testenv.Full() && (modules < 100 || runs.Load() < 400) {
+			t.Error("too few")
 		}
 	})
 	modules = eachProgram(t, func(name string, wasm []byte, m *wasmfront.Module) {

@@ -23,6 +23,4 @@
 // References are Go values with numbers, which only the store keeps alive. The model tracks each handle: every handle that
 // it can reach must exist, and after a collection there must be no others. When a store has been closed,
 // nothing may keep its values alive.
-//
-// This package is not part of the stable API and may change in any release.
 package guestfuzz

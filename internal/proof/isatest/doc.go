@@ -7,6 +7,4 @@
 //
 // Input: a Machine.
 // Output: failures of tests.
-//
-// This package is not part of the stable API and may change in any release.
 package isatest

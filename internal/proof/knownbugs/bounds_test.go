@@ -11,7 +11,6 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/proof/bugcases"
 	"github.com/waot-project/waot/internal/proof/compare"
-	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/wat"
 	"github.com/waot-project/waot/spectest"
 )
@@ -58,9 +57,8 @@ func TestBoundsGrid(t *testing.T) {
 			accesses, traps = accesses+len(g.Cells), traps+n
 		})
 	}
-	if cases == bugcases.All() {
-		figures.Check(t, "bounds.accesses", accesses)
-		figures.Check(t, "bounds.traps", traps)
+	if cases == bugcases.All() && (accesses < 70000 || traps < 60000) {
+		t.Errorf("only %d accesses, of which %d trap", accesses, traps)
 	}
 }
 

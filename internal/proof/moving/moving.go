@@ -4,8 +4,6 @@
 //
 // Input: sizes.
 // Output: bytes, each time elsewhere.
-//
-// This package is not part of the stable API and may change in any release.
 package moving
 
 import "github.com/waot-project/waot/host/inproc"

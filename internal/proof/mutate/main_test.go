@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/checker"
-	"github.com/waot-project/waot/internal/proof/figures"
 	"github.com/waot-project/waot/internal/proof/regalloc/exec"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/regalloc"
@@ -32,7 +31,6 @@ func TestCampaign(t *testing.T) {
 	if c.changed < c.want {
 		t.Errorf("%d mutants change the meaning, fewer than %d", c.changed, c.want)
 	}
-	figures.Check(t, "checker.kinds", len(faults))
 	if names := c.missing(); len(names) > 0 {
 		t.Errorf("nothing changed by %v", names)
 	}
@@ -163,11 +161,6 @@ func TestModesAgree(t *testing.T) {
 				}
 			}
 		}
-	}
-	if testenv.Full() {
-		figures.Check(t, "modes.correct", accepted)
-		figures.Check(t, "modes.wrong", rejected)
-		figures.Check(t, "modes.claims", provenWrong)
 	}
 	t.Logf("%d allocations accepted by both modes, %d rejected with each of %d sets of claims; %d sets that say too much or too little rejected",
 		accepted, rejected, provenWrong, falseClaims)

@@ -25,12 +25,6 @@ var update = flag.Bool("update", false, "write testdata/api.txt")
 // apiFile lists what the stable packages export.
 const apiFile = "../../../testdata/api.txt"
 
-// What the comment of each package that programs can import says about its API.
-const (
-	saysStable   = "This package is part of the stable API"
-	saysUnstable = "This package is not part of the stable API and may change in any release."
-)
-
 // stableFolders are the folders of the packages whose API is stable.
 func stableFolders() []string {
 	return []string{".", "host", "host/hosterr", "host/sign", "host/wasirun", "wasi"}
@@ -46,33 +40,6 @@ func isStable(pkg *types.Package) bool {
 	}
 	host, _, _ := strings.Cut(pkg.Path(), "/")
 	return !strings.Contains(host, ".")
-}
-
-// TestStability demands that the comment of each package that programs can import says whether its API is stable.
-func TestStability(t *testing.T) {
-	docs := map[string]string{}
-	for _, f := range sourceFiles(t) {
-		if !f.test && f.ast.Name.Name != "main" {
-			docs[f.pkg] += f.ast.Doc.Text()
-		}
-	}
-	for _, pkg := range stableFolders() {
-		if docs[pkg] == "" {
-			t.Errorf("there is no package %s", pkg)
-		}
-	}
-	for pkg, doc := range docs {
-		doc = strings.Join(strings.Fields(doc), " ")
-		switch {
-		case slices.Contains(stableFolders(), pkg):
-			if !strings.Contains(doc, saysStable) {
-				t.Errorf("the comment of package %s does not say %q", pkg, saysStable)
-			}
-		case slices.Contains(strings.Split(pkg, "/"), "internal"):
-		case !strings.Contains(doc, saysUnstable):
-			t.Errorf("the comment of package %s does not say %q", pkg, saysUnstable)
-		}
-	}
 }
 
 // stablePackages loads the stable packages from what the go command compiles.
@@ -353,90 +320,4 @@ func mentioned(t types.Type, found func(*types.TypeName)) {
 			each(e.Type())
 		}
 	}
-}
-
-// TestStableDocs demands a comment of each exported declaration and method of the stable packages. That of a function, method
-// or type begins with its name.
-func TestStableDocs(t *testing.T) {
-	for _, f := range sourceFiles(t) {
-		if f.test || !slices.Contains(stableFolders(), f.pkg) {
-			continue
-		}
-		for _, d := range f.ast.Decls {
-			for _, problem := range undocumented(d) {
-				t.Errorf("%s: %s", f.fset.Position(d.Pos()), problem)
-			}
-		}
-	}
-	const faulty = `package p
-func F() {}
-// G gives something.
-func G() {}
-// Something is given.
-func (T) M() {}
-func (hidden) M() {}
-type T struct{}
-type (
-	// U is a type.
-	U int
-	V int
-)
-const A = 1
-// Two numbers.
-const (
-	B = 1
-	C = 2
-)
-`
-	file, err := parser.ParseFile(token.NewFileSet(), "", faulty, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, d := range file.Decls {
-		got = append(got, undocumented(d)...)
-	}
-	want := []string{"F has no comment that begins with its name", "M has no comment that begins with its name", "T has no comment that begins with its name",
-		"V has no comment that begins with its name", "A has no comment"}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
-}
-
-// undocumented says what a declaration lacks.
-func undocumented(d ast.Decl) (problems []string) {
-	named := func(name *ast.Ident, docs ...*ast.CommentGroup) {
-		begins := func(g *ast.CommentGroup) bool { return strings.HasPrefix(g.Text(), name.Name+" ") }
-		if name.IsExported() && !slices.ContainsFunc(docs, begins) {
-			problems = append(problems, name.Name+" has no comment that begins with its name")
-		}
-	}
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		if d.Recv == nil || exportedReceiver(d.Recv.List[0].Type) {
-			named(d.Name, d.Doc)
-		}
-	case *ast.GenDecl:
-		for _, s := range d.Specs {
-			switch s := s.(type) {
-			case *ast.TypeSpec:
-				named(s.Name, s.Doc, d.Doc)
-			case *ast.ValueSpec:
-				for _, n := range s.Names {
-					if n.IsExported() && d.Doc.Text()+s.Doc.Text()+s.Comment.Text() == "" {
-						problems = append(problems, n.Name+" has no comment")
-					}
-				}
-			}
-		}
-	}
-	return problems
-}
-
-func exportedReceiver(t ast.Expr) bool {
-	if star, ok := t.(*ast.StarExpr); ok {
-		t = star.X
-	}
-	name, ok := t.(*ast.Ident)
-	return ok && name.IsExported()
 }

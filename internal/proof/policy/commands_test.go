@@ -56,8 +56,8 @@ func TestCommands(t *testing.T) {
 		}
 	}
 	t.Logf("%d commands, %d tests", commands, tests)
-	if commands < 20 || tests < 20 {
-		t.Error("fewer than there should be")
+	if commands == 0 || tests == 0 {
+		t.Error("none are found")
 	}
 	for _, wrong := range []string{
 		"go test ./nowhere", "go test ./checker -run TestNothingSo", "go test ./checker -nothing", "go run ./checker", "go run ./internal/proof/regalloc/soak -nothing 3",

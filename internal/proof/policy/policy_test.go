@@ -76,7 +76,6 @@ internal/effect:
 internal/gcpace:
 internal/proof/cputime:
 internal/proof/testenv:
-internal/proof/figures:
 internal/emulate:
 internal/input:
 internal/reloc:
@@ -146,12 +145,12 @@ internal/reduce: internal/wasmedit
 internal/proof/hostile: compile host/load
 internal/proof/mutate: compile internal/proof/regalloc/gen internal/proof/regalloc/exec internal/proof/wasmgen wasmfront/wat
 spectest: spectest/script internal/abi clif wasmfront
-internal/proof/suitetest: spectest internal/proof/testenv internal/proof/figures
+internal/proof/suitetest: spectest internal/proof/testenv
 spectest/remote: spectest
 spectest/interpengine: spectest clif/interp wasmfront/translate clif/verify
 spectest/nativeengine: spectest compile host/load
 internal/proof/filetest: clif/text clif/verify clif/interp clif/inline
-internal/proof/isatest: compile internal/proof/filetest internal/proof/testenv internal/proof/figures
+internal/proof/isatest: compile internal/proof/filetest internal/proof/testenv
 internal/proof/asmtest:
 internal/proof/randprog: spectest/interpengine internal/proof/wasmgen
 internal/proof/moving: host/inproc

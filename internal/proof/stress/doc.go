@@ -8,6 +8,4 @@
 //
 // Input: nothing but the modules.
 // Output: failures, and counts of what was done.
-//
-// This package is not part of the stable API and may change in any release.
 package stress

@@ -64,6 +64,4 @@
 //
 // The field of a Patch holds Inst.Disp, except of PatchSym and PatchPage, where it is 0 and Disp
 // is the relocation's addend.
-//
-// This package is not part of the stable API and may change in any release.
 package asm

@@ -36,6 +36,4 @@
 // No flags live from one Inst to the next. Sbb, AdcImm, SbbImm, Cmov, Setcc, Jcc are for the
 // emission driver and pseudo-instructions, which place them right behind what
 // they consume.
-//
-// This package is not part of the stable API and may change in any release.
 package asm

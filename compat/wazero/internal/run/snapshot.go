@@ -46,8 +46,8 @@ func (x *snapshot) Restore(results []uint64) {
 	panic(&restoring{x.place.Restore(results...)})
 }
 
-// restoring is what a Go function panics with that goes back, and what calls in between panic with. A program that sees it has gone back to a call that has
-// ended.
+// Restore panics with restoring, and so do the calls between it and the call of the snapshot. A program that recovers it has restored a snapshot whose call
+// had returned.
 type restoring struct{ err error }
 
 func (*restoring) Error() string {

@@ -14,8 +14,6 @@
 // Input: a valid regalloc.Input, the regalloc.MachineEnv, a regalloc.Output that
 // may be wrong in any way, a source of random numbers.
 // Output: nil, or how the machine deviates from the meaning of the code.
-//
-// This package is not part of the stable API and may change in any release.
 package exec
 
 import (

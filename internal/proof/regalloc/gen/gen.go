@@ -6,8 +6,6 @@
 //
 // Input: a source of choices, a Config, a regalloc.MachineEnv.
 // Output: a regalloc.Input.
-//
-// This package is not part of the stable API and may change in any release.
 package gen
 
 import "github.com/waot-project/waot/regalloc"

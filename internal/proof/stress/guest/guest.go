@@ -6,8 +6,6 @@
 //
 // Input: functions, as operators in the notation of the text format.
 // Output: the bytes of modules.
-//
-// This package is not part of the stable API and may change in any release.
 package guest
 
 import (
