@@ -87,8 +87,17 @@ func (in *running) Extern() uint64 {
 
 // Calls implements isatest.Instance: the driver answers while it still gets calls.
 func (in *running) Calls(calls []isatest.Call, bytes int, look func(n int) bool, answer func(n int, o *isatest.Outcome) bool) {
-	sent := make(chan struct{})
-	defer func() { in.kill(); <-sent }()
+	sent, done := make(chan struct{}), false
+	defer func() {
+		if !done {
+			in.proc.kill()
+		}
+		<-sent
+		if done {
+			in.release()
+		}
+		in.proc = nil
+	}()
 	go func() {
 		defer close(sent)
 		for n := range calls {
@@ -113,6 +122,7 @@ func (in *running) Calls(calls []isatest.Call, bytes int, look func(n int) bool,
 			return
 		}
 	}
+	done = true
 }
 
 // view is the size of a memory and the digest of its first n bytes, or of all if n is 0.

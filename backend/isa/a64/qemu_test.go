@@ -80,6 +80,9 @@ var emulate = sync.OnceValue(func() (e emulator) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	for _, p := range idle.list {
+		p.kill()
+	}
 	if dir := driverDir.Load(); dir != nil {
 		os.RemoveAll(*dir)
 	}
@@ -331,11 +334,45 @@ type process struct {
 	cmd *exec.Cmd
 	in  *bufio.Writer
 	out *bufio.Reader
-	end io.Closer
 	err error // of reading
 }
 
-// run starts the driver.
+// idle are the drivers that have nothing to do: to start the emulator takes longer than most images run.
+var idle struct {
+	sync.Mutex
+	list []*process
+}
+
+// takeProcess returns a driver.
+func takeProcess() (*process, error) {
+	idle.Lock()
+	defer idle.Unlock()
+	if n := len(idle.list); n > 0 {
+		p := idle.list[n-1]
+		idle.list = idle.list[:n-1]
+		return p, nil
+	}
+	return startProcess(emulate())
+}
+
+// release gives the driver of an image to the next one, if it has answered everything and answers this.
+func (im *image) release() {
+	p := im.proc
+	im.proc = nil
+	const asked = 0x1122334455667788
+	p.in.WriteByte('N')
+	p.put(asked)
+	p.flush()
+	if p.word() != asked || p.err != nil {
+		p.kill()
+		return
+	}
+	idle.Lock()
+	defer idle.Unlock()
+	idle.list = append(idle.list, p)
+}
+
+// run gives the image to a driver.
 func (im *image) run() error {
 	e := emulate()
 	f, err := os.CreateTemp(e.dir, "image-")
@@ -346,38 +383,44 @@ func (im *image) run() error {
 	if _, err := f.Write(im.file); err != nil {
 		return err
 	}
-	cmd := exec.Command(e.argv[0], append(e.argv[1:len(e.argv):len(e.argv)], f.Name())...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
+	if im.proc, err = takeProcess(); err != nil {
 		return err
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	im.proc = &process{cmd: cmd, in: bufio.NewWriterSize(in, 1<<16), out: bufio.NewReaderSize(out, 1<<16), end: in}
+	im.proc.in.WriteByte('L')
+	im.proc.put(uint64(len(f.Name())))
+	im.proc.in.WriteString(f.Name())
 	return nil
 }
 
-// Close ends the driver.
+// startProcess starts a driver.
+func startProcess(e emulator) (*process, error) {
+	cmd := exec.Command(e.argv[0], e.argv[1:]...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &process{cmd: cmd, in: bufio.NewWriterSize(in, 1<<16), out: bufio.NewReaderSize(out, 1<<16)}, nil
+}
+
+// Close ends what the driver does with the image.
 func (im *image) Close() {
-	if p := im.proc; p != nil {
-		p.in.Flush()
-		p.end.Close()
-		io.Copy(io.Discard, p.out)
-		p.cmd.Wait()
-		im.proc = nil
+	if im.proc != nil {
+		im.release()
 	}
 }
 
-// kill ends the driver at once.
-func (im *image) kill() {
-	im.proc.cmd.Process.Kill()
-	im.proc.cmd.Wait()
+// kill ends a driver.
+func (p *process) kill() {
+	p.cmd.Process.Kill()
+	p.cmd.Wait()
 }
 
 func (p *process) put(xs ...uint64) {

@@ -1,7 +1,7 @@
-/* The driver that executes compiled code for AArch64 in tests: it maps an image, reads
+/* The driver that executes compiled code for AArch64 in tests: it maps images, one after the other, reads
  * commands from standard input and writes their outcomes to standard output. All
- * numbers are 64-bit words, little endian. The test that uses it (run_test.go of the a64
- * package) links the image and chooses all addresses. */
+ * numbers are 64-bit words, little endian. The test that uses it (qemu_test.go of the a64
+ * package) links the images and chooses all addresses. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -201,6 +201,7 @@ static struct seg segs[8];
 static struct space mems[256], tabs[256];
 static struct { u64 slot, addr; } globs[256];
 static u64 nsegs, nmems, ntabs, nglobs, helpers, init, stack, stack_size, hidden;
+static int dirty; /* there has been an instance of the image */
 static FILE *in;
 
 static u64 word(void)
@@ -213,8 +214,34 @@ static u64 word(void)
 
 #define PAGE 0x10000ull
 
+/* unload unmaps all that load and reset have mapped: what an image does not have must fault. */
+static void unload(void)
+{
+	for (u64 i = 0; i < nsegs; i++) {
+		munmap((void *)segs[i].addr, segs[i].size);
+		free(segs[i].bytes);
+	}
+	for (u64 i = 0; i < nmems; i++) {
+		int again = 0; /* imports may be one memory */
+		for (u64 k = 0; k < i; k++)
+			again |= mems[k].base == mems[i].base;
+		if (!again)
+			munmap((void *)(mems[i].base - PAGE), PAGE + ((u64 *)mems[i].base)[-1]);
+	}
+	for (u64 i = 0; i < ntabs; i++)
+		munmap((void *)(tabs[i].base - PAGE), PAGE + 8 * tabs[i].max + PAGE);
+	for (u64 i = 0; i < nglobs; i++)
+		munmap((void *)globs[i].addr, PAGE);
+	if (stack) {
+		munmap((void *)(stack - PAGE), PAGE + stack_size);
+		munmap((void *)hidden, PAGE);
+	}
+	dirty = misaligned = 0;
+}
+
 static void load(const char *path)
 {
+	unload();
 	in = fopen(path, "rb");
 	if (!in)
 		die("no image");
@@ -252,6 +279,7 @@ static void load(const char *path)
 	stack_size = word();
 	hidden = word();
 	fclose(in);
+	in = stdin;
 	for (u64 i = 0; i < nmems; i++)
 		reserve(mems[i].base - PAGE, PAGE, PROT_READ | PROT_WRITE);
 	for (u64 i = 0; i < ntabs; i++)
@@ -264,7 +292,6 @@ static void load(const char *path)
 /* reset makes a fresh instance but for init. */
 static void reset(void)
 {
-	static int dirty;
 	for (u64 i = 0; i < nsegs; i++)
 		if (segs[i].write)
 			memcpy((void *)segs[i].addr, segs[i].bytes, segs[i].len);
@@ -364,16 +391,13 @@ static void call(struct ctx *c, u64 nhidden)
 		put(((u64 *)hidden)[i]);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	static char altstack[64 << 10], inbuf[1 << 16], outbuf[1 << 16];
 	static struct ctx c;
 	struct sigaction sa = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 	stack_t ss = {.ss_sp = altstack, .ss_size = sizeof altstack};
 	int op;
-	if (argc != 2)
-		die("usage: driver image");
-	load(argv[1]);
 	sigaltstack(&ss, 0);
 	sigaction(SIGSEGV, &sa, 0);
 	sigaction(SIGBUS, &sa, 0);
@@ -385,6 +409,18 @@ int main(int argc, char **argv)
 	setvbuf(stdout, outbuf, _IOFBF, sizeof outbuf);
 	while ((op = getchar()) != EOF) {
 		switch (op) {
+		case 'L': { /* bytes, the path of an image: what follows is about it */
+			static char path[4096];
+			u64 n = word();
+			if (n >= sizeof path || fread(path, 1, n, stdin) != n)
+				die("no path");
+			path[n] = 0;
+			load(path);
+			break;
+		}
+		case 'N': /* a word; the word */
+			put(word());
+			break;
 		case 'S': /* start a new instance; outcome */
 			reset();
 			memset(&c, 0, sizeof c);
