@@ -79,15 +79,6 @@
 // Everything but memories is used from inside a store, which is not closed meanwhile. The bytes of memories may be looked at from outside: Location says how
 // they stay mapped until the last access, graves what becomes of addresses of which slices may exist.
 //
-// # What is process-wide
-//
-// The code arena, the native stacks and the signal handlers exist once per process, and
-// nothing can be passed to a signal handler, so the package keeps them in two
-// variables (process and signals). Nothing else is global.
-//
-// The handlers survive package os/signal, fork and exec. A program that ignores SIGURG
-// gets Go's handler back with the next store or instance: without it, Go cannot preempt at all.
-//
 // # Files
 //
 // The files of a room begin with its name:
@@ -103,6 +94,15 @@
 //   - signal: the handlers, and preemption;
 //   - process: what there is once: the code arena, stacks, mappings, and what is kept to be used again (process_spares);
 //   - machine: what differs by architecture: convention, stubs, processors, helpers of compiled code; sys: the operating system.
+//
+// # What is process-wide
+//
+// The code arena, the native stacks and the signal handlers exist once per process, and
+// nothing can be passed to a signal handler, so the package keeps them in two
+// variables (process and signals). Nothing else is global.
+//
+// The handlers survive package os/signal, fork and exec. A program that ignores SIGURG
+// gets Go's handler back with the next store or instance: without it, Go cannot preempt at all.
 //
 // This package is not part of the stable API and may change in any release.
 package inproc
