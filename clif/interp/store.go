@@ -147,14 +147,14 @@ func (s *Store) ExternRef(x any) uint64 {
 		return ref
 	}
 	s.objects = append(s.objects, x)
-	ref := uint64(len(s.objects))<<2 | abi.RefTagHost
+	ref := uint64(len(s.objects))<<abi.RefTagBits | abi.RefTagHost
 	s.numbers[x] = ref
 	return ref
 }
 
 // ExternValue returns what ExternRef made the reference of, or nil.
 func (s *Store) ExternValue(ref uint64) any {
-	if n := ref >> 2; ref&abi.RefTagMask == abi.RefTagHost && n-1 < uint64(len(s.objects)) {
+	if n := ref >> abi.RefTagBits; ref&abi.RefTagMask == abi.RefTagHost && n-1 < uint64(len(s.objects)) {
 		return s.objects[n-1]
 	}
 	return nil

@@ -51,9 +51,6 @@ func (c *folder) observed(r rule, d *clif.InstData) (clif.Value, bool) {
 	for i := n; i < len(ctl.Log) && ctl.Log[i].Type == clif.Invalid; i++ {
 		ctl.Log[i].Type = typ // rules that made operands have set theirs
 	}
-	if ctl.Plant != nil && (v != clif.NoValue || again) {
-		v = ctl.Plant(ctl.Log[n].Rule, c.f, d, v)
-	}
 	if ctl.Trace {
 		after := c.textsFrom(start)
 		switch name, _, _ := strings.Cut(before, " ="); {

@@ -67,9 +67,6 @@ func (c *folder) decide(d *clif.InstData, slot *uint32, x uint8) {
 	}
 	n := len(ctl.Log) - 1
 	k := c.iconst(clif.I32, boolBits(x == isNonzero))
-	if ctl.Plant != nil {
-		k = ctl.Plant(RuleConditionKnown.Info(), c.f, d, k)
-	}
 	*slot = uint32(k)
 	describe(ctl, n, c.f.Offset(c.src), fmt.Sprintf("v%d on an edge", old), k.String())
 }

@@ -342,7 +342,7 @@ func (p *dispatchPass) bypass(o *Optimizer, f *clif.Func) bool {
 		args := f.ListAt(e.to.Args)
 		for k, v := range args {
 			if d := &f.Values[v]; d.Kind == clif.ValueParam && clif.Block(d.Def) == e.block {
-				args[k] = uint32(o.planted(f, e.block, clif.Value(old[d.Num])))
+				args[k] = old[d.Num]
 			}
 		}
 	}
@@ -362,14 +362,6 @@ func ruleOf(f *clif.Func, b clif.Block) Rule {
 		return RuleThreadTable
 	}
 	return RuleThreadBranch
-}
-
-// planted is v, unless a test spoils edges past dispatcher b.
-func (o *Optimizer) planted(f *clif.Func, b clif.Block, v clif.Value) clif.Value {
-	if o.Control != nil && o.Control.Plant != nil {
-		return o.Control.Plant(ruleOf(f, b).Info(), f, &f.Insts[f.Terminator(b)], v)
-	}
-	return v
 }
 
 // keepConstants moves the constants of dispatchers that are used elsewhere to the entry block, since uses that the dispatcher dominated may be

@@ -33,9 +33,6 @@ func chooseValues(o *Optimizer, f *clif.Func) {
 			if x[i] != y[i] {
 				t := f.TypeOf(clif.Value(x[i]))
 				v := p.add(f, at, t, clif.InstData{Op: clif.OpSelect, Type: t, Args: [3]uint32{d.Args[0], x[i], y[i]}})
-				if o.Control != nil && o.Control.Plant != nil {
-					v = o.Control.Plant(RuleBranchSelect.Info(), f, d, v)
-				}
 				x[i] = uint32(v)
 			}
 		}

@@ -40,10 +40,6 @@ type Control struct {
 	Trace bool
 	// Log is the rewrites that happened, in order.
 	Log []Rewrite
-	// Plant, if not nil, may spoil a rewrite of the passes fold and dispatch, in tests of tools
-	// that look for wrong ones: the rule has changed d, of f, in place, or says that
-	// it equals v. The result takes the place of v.
-	Plant func(rule *Info, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value
 }
 
 // Rewrite is one application of a rule.

@@ -17,6 +17,7 @@ import (
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/internal/proof/wrongrules"
 )
 
 // bisected is a module of four functions with the same body, that many rules fit, and a
@@ -64,6 +65,9 @@ var wrong = map[opt.Rule]func(d *clif.InstData){
 // TestBisectPlanted plants one wrong rule at a time, in one function at a time: the search must
 // find function, pass, rule and the rewrite itself.
 func TestBisectPlanted(t *testing.T) {
+	if wrongrules.Elsewhere(t, programs.dir) {
+		return
+	}
 	dir := t.TempDir()
 	wasm := filepath.Join(dir, "m.wasm")
 	if err := os.WriteFile(wasm, []byte(bisected()), 0o666); err != nil {
@@ -72,7 +76,8 @@ func TestBisectPlanted(t *testing.T) {
 	found, checks := 0, 0
 	for rule, spoil := range wrong {
 		for fn := range clif.FuncIndex(4) {
-			b := planted(t, wasm, dir, fn, rule, spoil)
+			plantIn(t, fn, rule, spoil)
+			b := search(t, wasm, dir)
 			f, err := b.find()
 			if err != nil {
 				t.Fatal(err)
@@ -112,7 +117,7 @@ func TestBisectLowering(t *testing.T) {
 			continue
 		}
 		for fn := range clif.FuncIndex(4) {
-			b := planted(t, wasm, dir, fn, opt.RuleDead, nil)
+			b := search(t, wasm, dir)
 			b.opt.Trace = &backend.Trace{Rule: func(f *clif.Func, fired backend.Rule, insts []backend.Inst) {
 				if fired == r && f.Index == fn {
 					insts[len(insts)-1].Imm ^= 6
@@ -151,7 +156,7 @@ func TestBisectInlined(t *testing.T) {
 	if err := os.WriteFile(file, []byte(wasm), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	b := planted(t, file, dir, caller, opt.RuleDead, nil)
+	b := search(t, file, dir)
 	var ran bool
 	var left []uint32 // the offsets of the calls in caller after the last pass
 	b.opt.AfterPass = func(_ string, f *clif.Func) {
@@ -186,18 +191,19 @@ func TestBisectInlined(t *testing.T) {
 	}
 }
 
-// plantIn makes the rule wrong in one function.
-func plantIn(fn clif.FuncIndex, rule opt.Rule, spoil func(d *clif.InstData)) planter {
-	return func(r *rewrite.Info, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
+// plantIn makes the rule wrong in one function, and no other.
+func plantIn(t *testing.T, fn clif.FuncIndex, rule opt.Rule, spoil func(d *clif.InstData)) {
+	t.Helper()
+	wrongrules.Set(t, func(_ *rewrite.Control, r *rewrite.Info, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value {
 		if r == rule.Info() && f.Index == fn && v == clif.NoValue {
 			spoil(d)
 		}
 		return v
-	}
+	})
 }
 
-// planted is a search in the module where the rule is wrong in one function.
-func planted(t *testing.T, wasm, dir string, fn clif.FuncIndex, rule opt.Rule, spoil func(d *clif.InstData)) *bisection {
+// search is a search in a module.
+func search(t *testing.T, wasm, dir string) *bisection {
 	o := &options{target: compile.HostTarget(), level: 1, check: true}
 	if err := o.readTarget("", ""); err != nil {
 		t.Fatal(err)
@@ -214,7 +220,6 @@ func planted(t *testing.T, wasm, dir string, fn clif.FuncIndex, rule opt.Rule, s
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.rewriting.plant = plantIn(fn, rule, spoil)
 	b.object = filepath.Join(dir, "object.o")
 	results := func() string {
 		s := ""
@@ -266,13 +271,16 @@ func TestBisectAgain(t *testing.T) {
 
 // TestBisectBroken has the compiler itself fail after a planted rewrite: that is bad, too.
 func TestBisectBroken(t *testing.T) {
+	if wrongrules.Elsewhere(t, programs.dir) {
+		return
+	}
 	dir := t.TempDir()
 	wasm := filepath.Join(dir, "m.wasm")
 	if err := os.WriteFile(wasm, []byte(bisected()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	b := planted(t, wasm, dir, 2, opt.RuleMulPow2, func(d *clif.InstData) { d.Args[0] = 1 << 20 })
-	f, err := b.find()
+	plantIn(t, 2, opt.RuleMulPow2, func(d *clif.InstData) { d.Args[0] = 1 << 20 })
+	f, err := search(t, wasm, dir).find()
 	if err != nil || f.Func != 2 || f.Rule != "mul-pow2" {
 		t.Errorf("%+v, %v", f, err)
 	}

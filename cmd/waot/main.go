@@ -7,6 +7,17 @@
 // Input: a command line, modules in the binary format, objects.
 // Output: objects, text or JSON, and an exit status: 0 done, 1 bad input or a
 // trap, 2 wrong usage, or the status that a WASI program exits with.
+//
+// # Files
+//
+// Each command is in the file of its name: build.go, c_runtime.go, and so on. What belongs to one is in files that begin with its name,
+// such as diff_wazero_linux.go. What several share is in
+//
+//   - cli_*.go: the command line, flags, files, errors;
+//   - compile_*.go: options of compilation, and what becomes of them: commands that compile;
+//   - guest*.go: instances, their imports and values, processes for other machines: commands that execute.
+//
+// The stand-ins for imports are diff's, but run and bisect have them, too.
 package main
 
 import (

@@ -66,10 +66,10 @@
 //
 // Host functions may call into the store again, and so use the goroutine's stack without bound. The
 // beginning of a call reads how much of it is in use, from the bounds at the start of the runtime's g.
-// Above the limits of the store and the process, the call is a stack overflow (gostack.go). Go's own limit
+// Above the limits of the store and the process, the call is a stack overflow (stack_goroutine.go). Go's own limit
 // would end the process.
 //
-// A host function may let other goroutines into the store meanwhile (owner.go). Their calls nest like its own, on the same native stack.
+// A host function may let other goroutines into the store meanwhile (store_owner.go). Their calls nest like its own, on the same native stack.
 //
 // A snapshot is a copy of an activation's part of the native stack. Going back ends the activations further in, and puts the copy
 // in place before the host function's results (snapshot.go).
@@ -78,6 +78,22 @@
 //
 // Everything but memories is used from inside a store, which is not closed meanwhile. The bytes of memories may be looked at from outside: Location says how
 // they stay mapped until the last access, graves what becomes of addresses of which slices may exist.
+//
+// # Files
+//
+// The files of a room begin with its name:
+//
+//   - store: the store, its limits (store_limits), and which goroutine is inside (store_owner);
+//   - module: modules, images and their files; instance: instantiation and linking;
+//   - call: functions, the way in and out of compiled code, types and their words, traps, the end of a context;
+//   - stack: native stacks, what there is of them per goroutine (stack_fiber), the goroutine's own (stack_goroutine), and the frames on them
+//     (stack_frames); snapshot: copies of them to go back to;
+//   - memory: memories, those that move, their first contents (memory_images), and how their bytes stay while somebody looks at them
+//     (memory_location, memory_graves, memory_views); table, global: the other variables;
+//   - refs: handles of host values and their collection, words of references from Go and back (refs_words);
+//   - signal: the handlers, and preemption;
+//   - process: what there is once: the code arena, stacks, mappings, and what is kept to be used again (process_spares);
+//   - machine: what differs by architecture: convention, stubs, processors, helpers of compiled code; sys: the operating system.
 //
 // # What is process-wide
 //

@@ -188,10 +188,12 @@ const (
 	DescSize = 16 // bytes
 )
 
-// References. A null reference is 0. The low two bits tell the rest apart.
+// References. A null reference is 0. The low RefTagBits tell the rest apart. What is above them in a host handle is the host's: the CLIF interpreter has a
+// number there, host/inproc one bit for what it is a handle of, and a number above that.
 const (
-	RefTagMask   = 3
+	RefTagBits   = 2
+	RefTagMask   = 1<<RefTagBits - 1
 	RefTagObject = 0 // address of a collected object, aligned to 8
 	RefTagInt    = 1 // small integer, shifted left by 1
-	RefTagHost   = 2 // host handle, shifted left by 2
+	RefTagHost   = 2 // host handle
 )

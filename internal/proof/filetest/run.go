@@ -66,7 +66,7 @@ func Echo(sig *clif.Signature, args, results []uint64) {
 }
 
 // HostRef returns the reference to the host's object number n, as engines get it.
-func HostRef(n uint64) uint64 { return n<<2 | abi.RefTagHost }
+func HostRef(n uint64) uint64 { return n<<abi.RefTagBits | abi.RefTagHost }
 
 // The beginnings of directives.
 const (

@@ -188,7 +188,7 @@ var kept = []keptFault{
 	{"clif/inline/body.go", "n.depth >= maxDepth", "n.depth > maxDepth", inlined},
 	{"clif/inline/body.go", "stop.Zeroed(f.Stop, n.memo, ", "stop.Resize(f.Stop, n.memo, ", inlined},
 	{"clif/inline/body.go", "p.Caller = n.keepPlace(g, f, p.Caller)", "p.Caller = outside", inlined},
-	{"host/inproc/graves.go", "(stays || viewed.Load())", "viewed.Load()", run{pkg: "host/inproc", pattern: "TestGraves"}},
+	{"host/inproc/memory_graves.go", "(stays || viewed.Load())", "viewed.Load()", run{pkg: "host/inproc", pattern: "TestGraves"}},
 	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op.Has(effect.Calls)", movedMemory},
 	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op == clif.OpMemoryGrow", movedMemory},
 	{"backend/checked.go", "case v != 0 && v != at, ", "case ", movedMemory},
@@ -207,7 +207,7 @@ var kept = []keptFault{
 	{"backend/checked.go", "!l.noSpectre {\n\t\treturn i", "!l.noSpectre && false {\n\t\treturn i", checkedX64},
 	{"backend/checked.go", "Inst{Op: cmp, Size: 8}", "Inst{Op: cmp, Size: 4}", boundsEdges},
 	{"backend/checked.go", "Inst{Op: cmp, Size: 8}", "Inst{Op: cmp, Size: 4}", checkedA64},
-	{"host/inproc/movable.go", "store64(m.desc-baseBelow, uint64(m.base))\n\tstore64(m.desc-sizeBelow, uint64(len(b)))", "store64(m.desc-sizeBelow, uint64(len(b)))", movedMemory},
+	{"host/inproc/memory_movable.go", "store64(m.desc-baseBelow, uint64(m.base))\n\tstore64(m.desc-sizeBelow, uint64(len(b)))", "store64(m.desc-sizeBelow, uint64(len(b)))", movedMemory},
 	{"host/inproc/instance.go", "m.Movable() && !d.Checked", "m.Movable() && d.HasMax", run{pkg: "host", pattern: "TestBoundsForms"}},
 }
 

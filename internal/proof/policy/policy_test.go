@@ -154,6 +154,7 @@ internal/proof/isatest: compile internal/proof/filetest internal/proof/testenv
 internal/proof/asmtest:
 internal/proof/randprog: spectest/interpengine internal/proof/wasmgen
 internal/proof/moving: host/inproc
+internal/proof/wrongrules: clif/rewrite
 internal/proof/campaign: internal/proof/randprog internal/proof/moving spectest/nativeengine internal/proof/filetest internal/reduce wasmfront/printer
 internal/proof/campaign/soak: internal/proof/campaign internal/emulate
 internal/proof/wat: wasmfront/wat

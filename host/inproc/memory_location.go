@@ -16,7 +16,7 @@ import (
 // So an access takes no locked instruction, but the first one, and no lock. How long it takes, and that it may be interrupted for any time, does not matter.
 //
 // Slices outlive accesses, and the collector does not know of slices that are not of its heap. viewed says that such a slice was taken: what it was of
-// is buried (graves.go).
+// is buried (memory_graves.go).
 type Location struct {
 	state  atomic.Uint32
 	viewed *atomic.Bool // outlives the location

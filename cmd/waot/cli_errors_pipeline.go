@@ -1,161 +1,23 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/waot-project/waot/backend"
-	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
-	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/host/sign"
-	"github.com/waot-project/waot/internal/image"
 	linker "github.com/waot-project/waot/internal/link"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/program"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
-	"github.com/waot-project/waot/wasmfront/translate"
 	"github.com/waot-project/waot/wasmfront/wat"
 )
-
-// artifact is a compiled module.
-type artifact struct {
-	prefix    string          // of the symbols, not mangled
-	ctx       context.Context // of the compilation, or nil
-	result    *compile.Result
-	cpu       string
-	functions int
-	codeBytes int
-}
-
-// compileModule compiles a module; file gives a name to what has none.
-func compileModule(file string, bin []byte, o *options) (*artifact, error) {
-	co := o.named(file)
-	repro := &reproducer{bin: bin, opt: co}
-	if o.rewrites != nil {
-		repro.rewrites = o.rewrites.flags
-	}
-	co.Crash = repro.crash
-	r, err := compile.Module(bin, co)
-	if err != nil {
-		return nil, repro.wrap(err)
-	}
-	if err := o.rewrites.withinModule(r); err != nil {
-		return nil, err
-	}
-	return &artifact{ctx: o.ctx, result: r, prefix: co.Name, cpu: r.Meta.CPU, functions: r.Stats.Funcs, codeBytes: r.Stats.Text}, nil
-}
-
-// compileOptions are the options as the compiler takes them.
-func (o *options) compileOptions() compile.Options {
-	co := compile.Options{
-		Jobs: o.jobs, OptLevel: opt.Level(o.level), Target: o.target, CPU: o.codeLevel(), Name: o.name,
-		Regalloc: o.regalloc, SkipChecker: !o.check, NoSpectre: o.noSpectre, ExplicitBounds: o.explicitBounds, Deterministic: o.deterministic, Verify: o.verify, Progress: o.progress,
-		Limits: o.limits, Context: o.ctx, Costs: o.costs, Collect: true,
-	}
-	if o.rewrites != nil {
-		co.Control = o.rewrites.control
-	}
-	return co
-}
-
-// named is compileOptions for the module of a file, which gives its name to what has none.
-func (o *options) named(file string) compile.Options {
-	co := o.compileOptions()
-	if co.Name == "" {
-		co.Name = nameOf(file)
-	}
-	return co
-}
-
-// translation is what operators become.
-func (o *options) translation() translate.Options {
-	c := o.compileOptions()
-	t, err := c.Translation()
-	if err != nil {
-		panic(err) // target and processor were checked when they were read
-	}
-	return t
-}
-
-// codeLevel returns the level of processor as the compiler knows it: nothing of v4 is used yet.
-func (o *options) codeLevel() string {
-	if o.cpu == "x86-64-v4" {
-		return "x86-64-v3"
-	}
-	return o.cpu
-}
-
-// object returns the ELF file.
-func (a *artifact) object() ([]byte, error) { return a.result.ELF(a.ctx) }
-
-// image returns what the host in this process loads.
-func (a *artifact) image() (*inproc.Image, error) { return load.Image(a.result.Object, a.result.Meta) }
-
-// imageFile returns the file of the image.
-func (a *artifact) imageFile() ([]byte, error) {
-	img, err := a.image()
-	if err != nil {
-		return nil, err
-	}
-	return image.Append(nil, img), nil
-}
-
-// load makes a module that can be instantiated.
-func (a *artifact) load() (*host.Module, error) {
-	img, err := a.image()
-	if err != nil {
-		return nil, err
-	}
-	return loadImage(img)
-}
-
-// loadCompiled returns the image of an object file, or that in the file of one.
-func loadCompiled(b []byte) (*inproc.Image, error) {
-	if image.Is(b) {
-		return inproc.Parse(b)
-	}
-	return load.ELF(b)
-}
-
-// loadImage makes a module that can be instantiated.
-func loadImage(img *inproc.Image) (*host.Module, error) {
-	m, err := loaded.New(img)
-	return (*host.Module)(m), err
-}
-
-// object shows the sections and symbols of the whole module's object.
-func (in *inspector) object(file string, bin []byte) error {
-	art, err := compileModule(file, bin, in.opt)
-	if err != nil {
-		return err
-	}
-	o := art.result.Object
-	printf(in.c, ";; obj: %d sections, %d symbols, cpu %s\n", len(o.Sections), len(o.Symbols), art.cpu)
-	for i := range o.Sections {
-		s := &o.Sections[i]
-		printf(in.c, "section %-24s %9d bytes, align %d, %d relocations\n", s.Name, s.Bytes(), max(s.Align, 1), len(s.Relocs))
-	}
-	bindings := map[objfile.Binding]string{objfile.Local: "local", objfile.Global: "global", objfile.Weak: "weak"}
-	for i := range o.Symbols {
-		s := &o.Symbols[i]
-		if s.Kind == objfile.SectionSym || s.Kind == objfile.FileSym {
-			continue
-		}
-		where := "undefined"
-		if s.Section != objfile.Undefined {
-			where = fmt.Sprintf("%s+0x%x", o.Sections[s.Section].Name, s.Value)
-		}
-		printf(in.c, "symbol %-6s %s %s %d bytes\n", bindings[s.Binding], s.Name, where, s.Size)
-	}
-	return nil
-}
 
 // pipelineProblem describes the errors of compiler and hosts.
 func pipelineProblem(p *problem, err error) bool {

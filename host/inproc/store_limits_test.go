@@ -221,7 +221,12 @@ func TestProcessLimits(t *testing.T) {
 	const mappings = "memory mappings of the process"
 	set(func() { p.maxMappings, p.stacks = p.mappings, nil })
 	for _, f := range []func() error{instance, memory, table, store} {
-		refused(t, f(), mappings)
+		err := f()
+		for tries := 0; err == nil && tries < 100; tries++ { // memories of other tests may be given back only now
+			set(func() { p.maxMappings = p.mappings })
+			err = f()
+		}
+		refused(t, err, mappings)
 	}
 	set(func() { p.maxMappings, p.stacksMax = most, p.stacksUsed })
 	refused(t, store(), "stores")

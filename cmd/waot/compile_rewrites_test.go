@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -17,17 +16,8 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/internal/proof/wrongrules"
 )
-
-// executePlanted is execute in a waot with wrong rewrites.
-func executePlanted(plant planter, args ...string) (status int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	app := newApp(strings.NewReader(""), &out, &errs)
-	app.Metadata = map[string]any{plantKey: plant}
-	defer withoutMemoryLimit()
-	status = runApp(app, args)
-	return status, out.String(), errs.String()
-}
 
 // rewriteCommands are command lines, by command, of all that compile; they lack flags.
 var rewriteCommands = map[string][]string{
@@ -206,6 +196,9 @@ func TestRewritesBuild(t *testing.T) {
 // TestRewritesPlanted: a wrong rewrite shows in everything that executes code, and is gone when its rule is off, or when
 // rewriting stops before it.
 func TestRewritesPlanted(t *testing.T) {
+	if wrongrules.Elsewhere(t, programs.dir) {
+		return
+	}
 	setUpRewrites(t)
 	right := fmt.Sprintf("i32:%d\n", resultOfMain())
 	if _, stdout, stderr := execute("run", "m.wasm", "--invoke=main", "-O0", "--", argOfMain); stdout != right {
@@ -213,8 +206,8 @@ func TestRewritesPlanted(t *testing.T) {
 	}
 	tried := 0
 	for rule, spoil := range wrong {
-		plant := plantIn(2, rule, spoil)
-		if _, stdout, _ := executePlanted(plant, "run", "m.wasm", "--invoke=main", "--", argOfMain); stdout == right {
+		plantIn(t, 2, rule, spoil)
+		if _, stdout, _ := execute("run", "m.wasm", "--invoke=main", "--", argOfMain); stdout == right {
 			continue // it cannot be seen with this argument
 		}
 		tried++
@@ -236,7 +229,7 @@ func TestRewritesPlanted(t *testing.T) {
 				if args[0] != "spectest" {
 					args = append(args, "--", argOfMain)
 				}
-				status, stdout, stderr := executePlanted(plant, args...)
+				status, stdout, stderr := execute(args...)
 				good := status == 0
 				if name == "run" {
 					good = stdout == right
@@ -254,10 +247,13 @@ func TestRewritesPlanted(t *testing.T) {
 
 // TestRewritesReport: the report of a bug says which rewrites happened.
 func TestRewritesReport(t *testing.T) {
+	if wrongrules.Elsewhere(t, programs.dir) {
+		return
+	}
 	setUpRewrites(t)
 	t.Setenv("TMPDIR", t.TempDir())
-	plant := plantIn(2, opt.RuleMulPow2, func(d *clif.InstData) { d.Args[0] = 1 << 20 })
-	status, _, stderr := executePlanted(plant, "build", "m.wasm", "-o", "m.o", "--rules-off=dce,inline", "--rewrites=2:1")
+	plantIn(t, 2, opt.RuleMulPow2, func(d *clif.InstData) { d.Args[0] = 1 << 20 })
+	status, _, stderr := execute("build", "m.wasm", "-o", "m.o", "--rules-off=dce,inline", "--rewrites=2:1")
 	_, dir, found := strings.Cut(stderr, "to reproduce it: ")
 	if status != statusBad || !found {
 		t.Fatalf("status %d: %s", status, stderr)
@@ -270,8 +266,16 @@ func TestRewritesReport(t *testing.T) {
 
 // TestBisectTargets: bisect finds a wrong rewrite in code for each target, which runs in a process of its machine.
 func TestBisectTargets(t *testing.T) {
+	const runnerEnv = "WAOT_BISECT_RUNNER"
+	self := os.Getenv(runnerEnv)
+	if self == "" {
+		self = builtHere(t)
+		t.Setenv(runnerEnv, self) // it need not be built again
+	}
+	if wrongrules.Elsewhere(t, programs.dir) {
+		return
+	}
 	flags := map[string][]string{}
-	self := builtHere(t)
 	flags[compile.HostTarget()] = []string{"--target=" + compile.HostTarget(), "--runner", self}
 	for _, target := range compile.Targets() {
 		t.Run(target, func(t *testing.T) {
@@ -283,10 +287,10 @@ func TestBisectTargets(t *testing.T) {
 			}
 			setUpRewrites(t)
 			for _, rule := range rules {
-				plant := plantIn(2, rule, wrong[rule])
+				plantIn(t, 2, rule, wrong[rule])
 				line := append([]string{"bisect", "m.wasm", "--invoke=main"}, flags...)
 				begin := time.Now()
-				status, stdout, stderr := executePlanted(plant, append(line, "--json", "--", argOfMain)...)
+				status, stdout, stderr := execute(append(line, "--json", "--", argOfMain)...)
 				var f finding
 				if err := json.Unmarshal([]byte(stdout), &f); err != nil || status != 0 || stderr != "" {
 					t.Fatalf("%v: status %d, %v\n%s%s", rule.Info(), status, err, stdout, stderr)
@@ -300,12 +304,12 @@ func TestBisectTargets(t *testing.T) {
 					t.Errorf("again: %s, want %s", f.Again, want)
 				}
 				for n, verdict := range map[int]string{f.Rewrite: "bad", f.Rewrite - 1: "good"} {
-					_, stdout, stderr := executePlanted(plant, append(line, fmt.Sprintf("--rewrites=2:%d", n), "--", argOfMain)...)
+					_, stdout, stderr := execute(append(line, fmt.Sprintf("--rewrites=2:%d", n), "--", argOfMain)...)
 					if !strings.HasPrefix(stdout, "m.wasm: "+verdict+" with ") {
 						t.Errorf("%v, %d rewrites: want %s, got %s%s", rule.Info(), n, verdict, stdout, stderr)
 					}
 				}
-				_, stdout, stderr = executePlanted(plant, append(line, "--rules-off="+rule.Info().Name, "--", argOfMain)...)
+				_, stdout, stderr = execute(append(line, "--rules-off="+rule.Info().Name, "--", argOfMain)...)
 				if stdout != "m.wasm: good at -O1: nothing to find\n2 checks\n" {
 					t.Errorf("without %v: %s%s", rule.Info(), stdout, stderr)
 				}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -117,4 +118,12 @@ func (s *source) fail(err error) error {
 		}
 	}
 	return &fileError{file: s.file, err: withFormat(err, s.b), text: text}
+}
+
+// nameOf is the name of a module without one: its file's.
+func nameOf(file string) string {
+	if file == standardInput {
+		return "stdin"
+	}
+	return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 }

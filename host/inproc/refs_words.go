@@ -1,18 +1,22 @@
 package inproc
 
-import "github.com/waot-project/waot/internal/meta"
+import (
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+)
 
 // A reference has two forms. Compiled code has the address of a descriptor for a function, and a
-// handle for a host value. Go code has a handle for either: a word whose upper bits are a serial
-// number and whose lower three bits say what it is of. A serial number is used once in a process, by
+// handle for a host value. Go code has a handle for either: the tag of a host handle (package abi), a bit
+// that says what it is of, and above that a serial number. A serial number is used once in a process, by
 // one store. So a word that comes back from Go is a reference that the store gave out and that is still
 // valid, or it is refused: no number is ever followed, and none means one thing now and
 // another one later, or in another store.
 const (
-	refKindMask = 7
-	refExtern   = refTagHost     // of a host value
-	refFunc     = refTagHost | 4 // of a function
-	refShift    = 3
+	refOfFunc   = 1 << abi.RefTagBits
+	refKindMask = abi.RefTagMask | refOfFunc
+	refExtern   = refTagHost             // of a host value
+	refFunc     = refTagHost | refOfFunc // of a function
+	refShift    = abi.RefTagBits + 1
 	// firstSerial is the first serial number: no zero-extended i32 is a handle, and none is
 	// null.
 	firstSerial = 1 << 32

@@ -31,7 +31,6 @@ type rewriting struct {
 	// each is how many rewrites of a function happen; with a negative number, all. at, if not nil, takes its place.
 	each  int
 	at    *place
-	plant planter
 	flags string // as given, for reports
 }
 
@@ -39,19 +38,12 @@ type rewriting struct {
 // fn, the first n of fn, or all if n is negative, and none of the others.
 type place struct{ fn, n int }
 
-// planter spoils rewrites, in tests: it is an opt.Control's Plant.
-type planter func(rule *rewrite.Info, f *clif.Func, d *clif.InstData, v clif.Value) clif.Value
-
-// plantKey is where tests keep a planter in the Metadata of an App.
-const plantKey = "plant"
-
 // readRewriting reads rewriteFlags; the result is nil if there are none.
 func readRewriting(c *cli.Context) (*rewriting, error) {
-	w := &rewriting{each: -1, off: map[string]bool{}}
-	w.plant, _ = c.App.Metadata[plantKey].(planter)
-	if !c.IsSet("rules-off") && !c.IsSet("rewrites") && w.plant == nil {
+	if !c.IsSet("rules-off") && !c.IsSet("rewrites") {
 		return nil, nil
 	}
+	w := &rewriting{each: -1, off: map[string]bool{}}
 	for _, name := range []string{"rules-off", "rewrites"} {
 		if c.IsSet(name) {
 			w.flags += " --" + name + "=" + c.String(name)
@@ -120,7 +112,7 @@ func (w *rewriting) control(i clif.FuncIndex) *opt.Control {
 	if w == nil {
 		return nil
 	}
-	ctl := &opt.Control{Limit: w.each, Off: w.off, Plant: w.plant}
+	ctl := &opt.Control{Limit: w.each, Off: w.off}
 	if w.at != nil {
 		ctl.Limit = w.at.limit(i)
 	}

@@ -568,3 +568,6 @@ func (t *funcType) storeResults(ctx *nativeContext, hidden uintptr, results []ui
 		}
 	}
 }
+
+// Store returns the store of the function.
+func (f *Func) Store() *Store { return f.store }
