@@ -8,5 +8,8 @@
 // Output: machine code with relocations, traps, stack maps and source
 // locations, its register allocation checked.
 //
+// Lowering has one context in three layers, each inside the next: Query is what may be asked, Place decides where definitions that
+// instructions share go, Emit appends code. Guards of rules get a Query and lowering functions an Emit.
+//
 // This package is not part of the stable API and may change in any release.
 package backend

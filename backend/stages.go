@@ -29,7 +29,7 @@ type Stages struct {
 	target *Target
 	order  *BlockOrder
 	frame  *Frame
-	lower  *Lower
+	lower  *lowering
 }
 
 // stages returns the tables of f.

@@ -45,28 +45,28 @@ type Lowering struct {
 	// MaxDisp is the largest displacement from a base of loads and stores of words.
 	MaxDisp int32
 	// Heap is the address of the load or store i.
-	Heap func(l *Lower, i clif.Inst, d *clif.InstData) Address
+	Heap func(l *Emit, i clif.Inst, d *clif.InstData) Address
 	// IntConst appends dst = x, rematerialisable; VectorConst does so for a vector.
-	IntConst    func(l *Lower, x int64, dst regalloc.VReg)
-	VectorConst func(l *Lower, low, high uint64, dst regalloc.VReg)
+	IntConst    func(l *Emit, x int64, dst regalloc.VReg)
+	VectorConst func(l *Emit, low, high uint64, dst regalloc.VReg)
 	// Put appends a store of v, of type t, at a, which does not fault; PutZero of a word that is zero.
-	Put     func(l *Lower, t clif.Type, a Address, v clif.Value)
-	PutZero func(l *Lower, a Address)
+	Put     func(l *Emit, t clif.Type, a Address, v clif.Value)
+	PutZero func(l *Emit, a Address)
 	// Plus appends dst = base + v<<scale, which does not overflow; scale is 0 or 3.
-	Plus func(l *Lower, base regalloc.VReg, v clif.Value, scale uint8, dst regalloc.VReg)
+	Plus func(l *Emit, base regalloc.VReg, v clif.Value, scale uint8, dst regalloc.VReg)
 	// Place appends dst = base + offset; only for those who ask for PlaceInFront.
-	Place func(l *Lower, base regalloc.VReg, offset uint64, dst regalloc.VReg)
+	Place func(l *Emit, base regalloc.VReg, offset uint64, dst regalloc.VReg)
 	// Below appends dst = x - k, which is not negative; k is less than 4096.
-	Below func(l *Lower, x regalloc.VReg, k uint64, dst regalloc.VReg)
+	Below func(l *Emit, x regalloc.VReg, k uint64, dst regalloc.VReg)
 	// Compare is the comparison that d, an icmp, fcmp or ref_is_null, stands for; CompareZero one of x, of
 	// type t, with zero.
-	Compare     func(l *Lower, d *clif.InstData) Comparison
-	CompareZero func(l *Lower, t clif.Type, x clif.Value, cc clif.IntCC) Comparison
+	Compare     func(l *Emit, d *clif.InstData) Comparison
+	CompareZero func(l *Emit, t clif.Type, x clif.Value, cc clif.IntCC) Comparison
 	// Branch appends the end of a block that goes to edge 0 if v is not zero, else to edge 1.
-	Branch func(l *Lower, v clif.Value)
+	Branch func(l *Emit, v clif.Value)
 	// LoadInstance appends a rematerialisable instruction that defines dst as the address of the instance data. It is nil
 	// if instructions address the instance data directly.
-	LoadInstance func(l *Lower, dst regalloc.VReg)
+	LoadInstance func(l *Emit, dst regalloc.VReg)
 	// Hoist reports whether d, a constant of a loop, is better defined in front of it.
 	Hoist func(d *clif.InstData) bool
 }
@@ -159,7 +159,7 @@ type CommonRows struct {
 }
 
 // LowerFunc appends the VCode of one CLIF instruction.
-type LowerFunc func(l *Lower, i clif.Inst, d *clif.InstData)
+type LowerFunc func(l *Emit, i clif.Inst, d *clif.InstData)
 
 // Instructions that all machines have. Their operands follow no row.
 const (

@@ -74,11 +74,11 @@ func store(l *lower, f backend.Form, a amode, v clif.Value) {
 }
 
 // isZero reports whether the given number of low bytes of v are zero.
-func isZero(l *lower, bytes int, v clif.Value) bool {
-	if d := l.DefOp(v, clif.OpFconst); d != nil {
+func isZero(q *query, bytes int, v clif.Value) bool {
+	if d := q.DefOp(v, clif.OpFconst); d != nil {
 		return d.Imm<<(64-8*bytes) == 0
 	}
-	k, ok := l.Iconst(v)
+	k, ok := q.Iconst(v)
 	return ok && k<<(64-8*bytes) == 0
 }
 

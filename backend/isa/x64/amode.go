@@ -10,7 +10,8 @@ import (
 )
 
 type (
-	lower = backend.Lower
+	lower = backend.Emit
+	query = backend.Query
 	vreg  = regalloc.VReg
 
 	amode      = backend.Address

@@ -21,10 +21,10 @@ var loads = [clif.NumTypes][clif.NumAccesses]backend.Form{
 
 // constBits returns the value of v if it is a constant of any type that can be the immediate
 // of a store of the given number of bytes.
-func constBits(l *lower, v clif.Value, bytes int) (int64, bool) {
-	x, ok := l.Iconst(v)
+func constBits(q *query, v clif.Value, bytes int) (int64, bool) {
+	x, ok := q.Iconst(v)
 	if !ok {
-		d := l.DefOp(v, clif.OpFconst)
+		d := q.DefOp(v, clif.OpFconst)
 		if d == nil {
 			return 0, false
 		}
@@ -54,7 +54,7 @@ func putFull(l *lower, t clif.Type, a amode, v clif.Value) {
 // store appends a store of the low bytes of v, of type t, at a.
 func store(l *lower, t clif.Type, bytes int, a amode, v clif.Value) {
 	if _, ok := l.Fold(RuleStoreImm, t, v, bytes); ok {
-		k, _ := constBits(l, v, bytes)
+		k, _ := constBits(&l.Query, v, bytes)
 		storeImm(l, asm.MovStoreImm, uint8(bytes), a, k)
 		return
 	}
@@ -85,12 +85,12 @@ var modifyRows = [clif.NumOpcodes]struct{ reg, imm backend.Op }{
 
 // matchSamePlace is the guard place-left: y is a load of the bytes that the store writes, and the store can do it. The low
 // bytes of the operations depend on the low bytes of their operands only.
-func matchSamePlace(l *lower, m *match) bool {
+func matchSamePlace(q *query, m *match) bool {
 	d := m.D
-	i, ld := l.SinkableLoad(m.Y())
+	i, ld := q.SinkableLoad(m.Y())
 	m.Load = i
 	return ld != nil && ld.Op == clif.OpLoad && ld.Type == d.Type && ld.Aux == d.Aux && ld.Imm == d.Imm &&
-		access(ld) == access(d) && l.Resolve(ld.ArgA()) == l.Resolve(d.ArgA())
+		access(ld) == access(d) && q.Resolve(ld.ArgA()) == q.Resolve(d.ArgA())
 }
 
 func lowerModifyImm(l *lower, m *match) {

@@ -63,7 +63,7 @@ func New(features asm.Feature) *backend.Target {
 }
 
 // has reports whether the target has feature f.
-func has(l *backend.Lower, f asm.Feature) bool { return asm.Feature(l.Target.Features).Has(f) }
+func has(q *query, f asm.Feature) bool { return asm.Feature(q.Target.Features).Has(f) }
 
 // machineRules is the table of rules, which is made once.
 var machineRules = sync.OnceValue(func() *backend.Rules { return backend.NewRules(rows[:], &words) })
