@@ -316,7 +316,7 @@ func (l *lowering) beginVersion() {
 		for k := u.limits; k != 0; k = c.limits[k-1].before {
 			if x := &c.limits[k-1]; x.reg != regalloc.NoVReg {
 				l.group(0)
-				l.Target.Below(&l.Emit, l.memSize(u.memory), x.last, x.reg)
+				l.Target.Sum(&l.Emit, l.memSize(u.memory), SumTerm{V: clif.NoValue, K: -int64(x.last)}, x.reg)
 			}
 		}
 		if u.base == regalloc.NoVReg && u.size == regalloc.NoVReg {

@@ -285,6 +285,11 @@ func (h *hoister) putInFront(o *BlockOrder, lp *loop, c hoisted) {
 	h.homes[home] = lp.consts
 }
 
+// hoists reports whether d, a constant of a loop, is better defined in front of it.
+func (t *Target) hoists(d *clif.InstData) bool {
+	return t.HoistAll || d.Op == clif.OpIconst && d.Type == clif.I64 && int64(d.Imm) != int64(int32(d.Imm))
+}
+
 // expectBases notes which bases instruction d of block b will use, but for those of checked memories.
 func (l *Place) expectBases(d *clif.InstData, b int) {
 	info := d.Op.Info()
@@ -320,7 +325,7 @@ func (l *Place) base(k int) regalloc.VReg {
 // InstanceBase returns the register that holds the address of the instance data, for an instruction of usesInstance. ok is
 // false if a register is not worth it, because only one instruction needs the address or the machine needs no register.
 func (l *Place) InstanceBase() (v regalloc.VReg, ok bool) {
-	if l.Target.LoadInstance == nil {
+	if l.Target.Common.Instance == 0 {
 		return regalloc.NoVReg, false
 	}
 	k := len(l.bases) - 1
@@ -337,7 +342,7 @@ func (l *lowering) lowerHoisted(b int) {
 		if c.inst == clif.NoInst {
 			l.group(0)
 			if c.place {
-				l.Target.Place(&l.Emit, l.base(int(c.high)), c.low, c.reg)
+				l.Target.Sum(&l.Emit, l.base(int(c.high)), SumTerm{V: clif.NoValue, K: int64(c.low)}, c.reg)
 			} else {
 				l.Target.VectorConst(&l.Emit, c.low, c.high, c.reg)
 			}
@@ -424,7 +429,7 @@ func (l *lowering) lowerBases(b int, start bool) {
 		if k < len(l.bases)-1 {
 			l.loadBase(u.reg, clif.MemoryIndex(k))
 		} else {
-			l.Target.LoadInstance(&l.Emit, u.reg)
+			l.EmitRemat(Inst{Op: l.Target.Common.Instance, Size: 8}.OfSymbol(SymInstance), u.reg)
 		}
 	}
 }

@@ -152,7 +152,7 @@ func (l *Place) analyse() {
 			l.countArgs(d)
 			if d.Op == clif.OpIconst || d.Op == clif.OpFconst || d.Op == clif.OpVconst {
 				l.depths[i] = l.Order.Blocks[bi].LoopDepth
-				l.sunk[i] = !l.constsStay && l.depths[i] > 0 && l.Target.Hoist(d) && l.hoist(&l.DefUse, l.Order, bi, i, d)
+				l.sunk[i] = !l.constsStay && l.depths[i] > 0 && l.Target.hoists(d) && l.hoist(&l.DefUse, l.Order, bi, i, d)
 				continue
 			}
 			l.expectBases(d, bi)

@@ -13,15 +13,24 @@ func lowerIconst(l *Emit, _ clif.Inst, d *clif.InstData) {
 	if d.Type == clif.I32 {
 		x = int64(uint32(d.Imm))
 	}
-	l.Target.IntConst(l, x, l.Def(d, 0))
+	l.IntConst(x, l.Def(d, 0))
 }
 
-func lowerRefNull(l *Emit, _ clif.Inst, d *clif.InstData) { l.Target.IntConst(l, 0, l.Def(d, 0)) }
+func lowerRefNull(l *Emit, _ clif.Inst, d *clif.InstData) { l.IntConst(0, l.Def(d, 0)) }
+
+// IntConst appends dst = x, rematerialisable.
+func (l *Emit) IntConst(x int64, dst regalloc.VReg) {
+	in := Inst{Op: l.Target.Common.IntConst, Size: 8, Imm: x}
+	if zero := l.Target.Common.Zero; x == 0 && zero != 0 {
+		in.Op, in.Size = zero, 4
+	}
+	l.EmitRemat(in, dst)
+}
 
 // Temp appends a fresh register with the constant x.
 func (l *Emit) Temp(x int64) regalloc.VReg {
 	v := l.NewVReg(clif.I64)
-	l.Target.IntConst(l, x, v)
+	l.IntConst(x, v)
 	return v
 }
 
@@ -103,12 +112,12 @@ func (l *Emit) Truth(v clif.Value) (c Comparison) {
 			break
 		}
 		_, d := l.DefInst(v)
-		c = l.Target.Compare(l, d)
+		c = l.Target.Compare(l, d, v)
 		l.HoldLoads(-held)
 		c.In.Cond ^= invert
 		return c
 	}
-	c = l.Target.CompareZero(l, clif.I32, v, clif.Ne)
+	c = l.Target.Compare(l, nil, v)
 	l.HoldLoads(-held)
 	c.In.Cond ^= invert
 	return c
@@ -128,7 +137,7 @@ func (l *Query) isComparison(v clif.Value) bool {
 func (l *Emit) Holds(d *clif.InstData) Comparison {
 	b, ok := l.Fold(RuleCondEqz, clif.I32, d.Result, 4)
 	if !ok {
-		return l.Target.Compare(l, d)
+		return l.Target.Compare(l, d, d.Result)
 	}
 	c := l.Truth(b.X())
 	if d.IntCC() == clif.Eq {
@@ -141,27 +150,24 @@ func lowerTrap(l *Emit, _ clif.Inst, d *clif.InstData) {
 	l.Push(Inst{Op: OpTrap, Trap: d.Cond}, regalloc.IsTerminator)
 }
 
-func lowerJump(l *Emit, _ clif.Inst, _ *clif.InstData) { l.jump() }
+func lowerJump(l *Emit, _ clif.Inst, _ *clif.InstData) { l.JumpIfOne() }
 
-func (l *Emit) jump() { l.Push(Inst{Op: OpJump}, regalloc.IsTerminator) }
-
-func lowerBranch(l *Emit, _ clif.Inst, d *clif.InstData) {
-	if l.NumSuccs() == 1 {
-		l.jump()
-		return
+// JumpIfOne appends the end of the block being lowered if the block has one successor, and reports that.
+func (l *Emit) JumpIfOne() bool {
+	if l.NumSuccs() != 1 {
+		return false
 	}
-	l.Target.Branch(l, d.ArgA())
+	l.Push(Inst{Op: OpJump}, regalloc.IsTerminator)
+	return true
 }
 
 // MaxChain is the largest number of entries of a br_table that becomes a chain of comparisons.
 const MaxChain = 4
 
 func lowerBrTable(l *Emit, _ clif.Inst, d *clif.InstData) {
-	if l.NumSuccs() == 1 {
-		l.jump()
-		return
+	if !l.JumpIfOne() {
+		l.lowerTable(d, 0)
 	}
-	l.lowerTable(d, 0)
 }
 
 // lowerTableFirst applies RuleTableFirst.
@@ -183,7 +189,7 @@ func (l *Emit) lowerTable(d *clif.InstData, first int) {
 	if l.noSpectre {
 		in.Op = l.Target.Common.JumpTableBare
 	}
-	if l.Target.EmitLanding != nil {
+	if len(l.Target.Landing) > 0 {
 		l.vc.Indirect = append(l.vc.Indirect, in.Table())
 	}
 	l.Ops = append(l.Ops, regalloc.UseOf(index, regalloc.Reg),

@@ -76,9 +76,12 @@ func lowerMemoryGrow(l *Emit, _ clif.Inst, d *clif.InstData) {
 // plus returns the register of base + v<<scale, which the front end has checked to be in bounds.
 func (l *Emit) plus(base regalloc.VReg, v clif.Value, scale uint8) regalloc.VReg {
 	r := l.NewVReg(clif.I64)
-	l.Target.Plus(l, base, v, scale, r)
+	l.Target.Sum(l, base, SumTerm{V: v, Scale: scale}, r)
 	return r
 }
+
+// putZero appends a store of a word that is zero at a.
+func (l *Emit) putZero(a Address) { l.Access(l.Target.Common.StoreZero, 8, a) }
 
 // times8 appends the register with 8v.
 func (l *Emit) times8(v clif.Value) regalloc.VReg {
@@ -109,7 +112,7 @@ func lowerDataLen(l *Emit, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerDataDrop(l *Emit, _ clif.Inst, d *clif.InstData) {
-	l.Target.PutZero(l, InstanceAt(l.Layout.Data(d.Aux)+8))
+	l.putZero(InstanceAt(l.Layout.Data(d.Aux) + 8))
 }
 
 func lowerTableSize(l *Emit, _ clif.Inst, d *clif.InstData) {
@@ -159,7 +162,7 @@ func lowerElemLen(l *Emit, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerElemDrop(l *Emit, _ clif.Inst, d *clif.InstData) {
-	l.Target.PutZero(l, InstanceAt(l.Layout.Elem(d.Aux)+8))
+	l.putZero(InstanceAt(l.Layout.Elem(d.Aux) + 8))
 }
 
 func lowerElemSet(l *Emit, _ clif.Inst, d *clif.InstData) {

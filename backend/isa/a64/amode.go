@@ -74,11 +74,6 @@ func plusConst(l *lower, x vreg, k uint64) vreg {
 	return sum
 }
 
-// below implements backend.Target.Below.
-func below(l *lower, x vreg, k uint64, dst vreg) {
-	l.Emit(backend.Inst{Op: asm.SubImm, Size: 8, Imm: int64(k)}, x, dst)
-}
-
 // farSum returns a register with addr + k.
 func farSum(l *lower, addr clif.Value, k uint64) vreg { return plusConst(l, l.Use(addr), k) }
 

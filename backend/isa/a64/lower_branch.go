@@ -53,8 +53,11 @@ func testBit(in *backend.Inst, bit int64, zero bool) {
 	}
 }
 
-// compare returns the comparison that the icmp, fcmp or ref_is_null d stands for.
-func compare(l *lower, d *clif.InstData) comparison {
+// compare implements backend.Target.Compare.
+func compare(l *lower, d *clif.InstData, v clif.Value) comparison {
+	if d == nil {
+		return compareZero(l, clif.I32, v, clif.Ne)
+	}
 	switch d.Op {
 	case clif.OpFcmp:
 		return compareFloat(l, d)
@@ -453,10 +456,11 @@ func lowerBoundImm(l *lower, m *match) {
 	c.Push(l, backend.TailBound, 0, x, l.Def(m.D, 0))
 }
 
-// branch implements backend.Target.Branch.
-func branch(l *lower, v clif.Value) {
-	c := l.Truth(v)
-	branchOn(l, &c, backend.TailJump, regalloc.IsTerminator)
+func lowerBranch(l *lower, _ clif.Inst, d *clif.InstData) {
+	if !l.JumpIfOne() {
+		c := l.Truth(d.ArgA())
+		branchOn(l, &c, backend.TailJump, regalloc.IsTerminator)
+	}
 }
 
 func lowerBranchKnown(l *lower, m *match) {

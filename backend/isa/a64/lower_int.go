@@ -8,14 +8,6 @@ import (
 	"github.com/waot-project/waot/clif"
 )
 
-// hoist implements backend.Lowering.Hoist: few constants fit into instructions.
-func hoist(*clif.InstData) bool { return true }
-
-// intConst appends dst = x, rematerialisable.
-func intConst(l *lower, x int64, dst vreg) {
-	l.EmitRemat(backend.Inst{Op: asm.MovImm, Size: 8, Imm: x}, dst)
-}
-
 // operation appends dst = x op y on registers of type t.
 func operation(l *lower, op backend.Op, t clif.Type, x, y clif.Value, dst vreg) {
 	l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(t)}, l.UseAs(t, x), l.UseAs(t, y), dst)

@@ -66,11 +66,6 @@ func plusConst(l *lower, x vreg, k uint64) vreg {
 	return sum
 }
 
-// below implements backend.Target.Below.
-func below(l *lower, x vreg, k uint64, dst vreg) {
-	l.Access(asm.Lea, 8, backend.Based(x, -int32(k)), dst)
-}
-
 // farSum returns a register with addr + k.
 func farSum(l *lower, addr clif.Value, k uint64) vreg { return plusConst(l, l.Use(addr), k) }
 

@@ -17,8 +17,11 @@ var floatConds = [clif.NumFloatCCs]struct {
 	swap bool
 }{{asm.FEq, false}, {asm.FNe, false}, {asm.A, true}, {asm.A, false}, {asm.AE, true}, {asm.AE, false}}
 
-// compare returns the comparison that the icmp, fcmp or ref_is_null d stands for.
-func compare(l *lower, d *clif.InstData) comparison {
+// compare implements backend.Target.Compare.
+func compare(l *lower, d *clif.InstData, v clif.Value) comparison {
+	if d == nil {
+		return compareZero(l, clif.I32, v, clif.Ne)
+	}
 	switch d.Op {
 	case clif.OpFcmp:
 		return compareFloat(l, d)
@@ -194,7 +197,7 @@ func isCarry(q *query, m *match, n int) bool {
 func lowerCarry(tail backend.Tail, n int) func(l *lower, m *match) {
 	return func(l *lower, m *match) {
 		d := carryOf(&l.Query, m, n)
-		c := compare(l, &d)
+		c := compare(l, &d, d.Result)
 		c.Push(l, tail, 0, l.Use(m.X()), l.Def(m.D, 0))
 	}
 }
@@ -267,10 +270,11 @@ func lowerBoundMem(l *lower, m *match) {
 	c.Push(l, backend.TailBound, 0, x, l.Def(m.D, 0))
 }
 
-// branch implements backend.Target.Branch.
-func branch(l *lower, v clif.Value) {
-	c := l.Truth(v)
-	c.Push(l, backend.TailJump, regalloc.IsTerminator)
+func lowerBranch(l *lower, _ clif.Inst, d *clif.InstData) {
+	if !l.JumpIfOne() {
+		c := l.Truth(d.ArgA())
+		c.Push(l, backend.TailJump, regalloc.IsTerminator)
+	}
 }
 
 // branchAlu returns the operation that defines x, where v is x, or a comparison of x with 0, and the condition after

@@ -104,18 +104,19 @@ func lowerModify(l *lower, m *match) {
 	l.Access(modifyRows[m.Op].reg, uint8(access(m.D)), a, l.Use(m.Z()))
 }
 
-// putZero implements backend.Target.PutZero.
-func putZero(l *lower, a amode) { storeImm(l, asm.MovStoreImm, 8, a, 0) }
-
-// plus implements backend.Target.Plus.
-func plus(l *lower, base vreg, v clif.Value, scale uint8, dst vreg) {
+// sum implements backend.Target.Sum.
+func sum(l *lower, base vreg, t backend.SumTerm, dst vreg) {
 	rule := RulePlusImm
-	if scale != 0 {
+	if t.Scale != 0 {
 		rule = RulePlusElements
 	}
-	if b, ok := l.Fold(rule, clif.I64, v, 8); ok {
-		l.Access(asm.Lea, 8, backend.Based(base, int32(b.K<<scale)), dst)
-		return
+	if t.V != clif.NoValue {
+		b, ok := l.Fold(rule, clif.I64, t.V, 8)
+		if !ok {
+			l.Access(asm.Lea, 8, backend.Indexed(base, l.Use(t.V), t.Scale), dst)
+			return
+		}
+		t.K = b.K << t.Scale
 	}
-	l.Access(asm.Lea, 8, backend.Indexed(base, l.Use(v), scale), dst)
+	l.Access(asm.Lea, 8, backend.Based(base, int32(t.K)), dst)
 }
