@@ -76,7 +76,11 @@ func compare(l *lower, d *clif.InstData, v clif.Value) comparison {
 		return c
 	}
 	c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: backend.SizeOf(t)}, intConds[cc])
-	for range 2 {
+	for k, o := range bothOrders(x, y) {
+		x, y := o[0], o[1]
+		if k > 0 {
+			c.In.Cond = uint8(intConds[cc].Swap())
+		}
 		if r, imm, ok := foldExtension(l, t, y); ok {
 			c.In.Op, c.In.Imm = asm.CmpExt, imm
 			c.Add(l.UseAs(t, x), r)
@@ -87,8 +91,8 @@ func compare(l *lower, d *clif.InstData, v clif.Value) comparison {
 			c.Add(l.UseAs(t, x), r)
 			return c
 		}
-		x, y, c.In.Cond = y, x, uint8(asm.Cond(c.In.Cond).Swap())
 	}
+	c.In.Cond = uint8(intConds[cc])
 	c.Add(l.UseAs(t, x), l.UseAs(t, y))
 	return c
 }
