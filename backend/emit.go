@@ -404,16 +404,16 @@ func InRegs(regs ...regalloc.PReg) (allocs [4]regalloc.Allocation) {
 
 // TrapLabel returns the label of an out-of-line trap.
 func (e *Emitter) TrapLabel(code abi.TrapCode, src uint32) machbuffer.Label {
-	loc := e.site(code, abi.FaultUndefined, 0, src)
-	l := e.Buf.DeferTrap(uint8(code), loc)
-	e.noteSideTrap(loc, l)
+	site := e.site(code, abi.FaultUndefined, 0, src)
+	l := e.Buf.DeferTrap(uint8(code), site)
+	e.noteSideTrap(site, l)
 	return l
 }
 
-// site returns the name, for the machine buffer, of a trap site without its offset.
-func (e *Emitter) site(code abi.TrapCode, fault abi.FaultKind, memory, src uint32) machbuffer.SrcLoc {
+// site adds a trap site without its offset, and returns its number, from 1, for the machine buffer.
+func (e *Emitter) site(code abi.TrapCode, fault abi.FaultKind, memory, src uint32) machbuffer.TrapSite {
 	e.sites = append(e.sites, abi.TrapSite{Code: code, Fault: fault, Memory: uint8(memory), Src: src})
-	return machbuffer.SrcLoc(len(e.sites))
+	return machbuffer.TrapSite(len(e.sites))
 }
 
 // Called records the call just emitted, if what it calls may collect: its site, and its
@@ -471,7 +471,7 @@ func (e *Emitter) result(res *machbuffer.Result) *Code {
 	c.Traps = stop.Grow(flag, c.Traps, len(res.Traps))
 	for i, t := range res.Traps {
 		flag.PollAt(i)
-		s := e.sites[t.Loc-1]
+		s := e.sites[t.Site-1]
 		s.Offset = t.Offset
 		c.Traps = append(c.Traps, s)
 	}

@@ -40,7 +40,7 @@ func lowerFuncAddr(l *Emit, _ clif.Inst, d *clif.InstData) {
 	in := Inst{Op: l.Target.Common.Lea, Size: 8}
 	off, ok := uint32(0), true
 	if l.Layout.IsImport(fn) {
-		in.Op, off = l.Full(clif.I64).Op, l.Layout.Import(fn)+8
+		in.Op, off = l.Full(clif.I64).Op, l.Layout.Import(fn)+abi.ImportDesc
 	} else if off, ok = l.Layout.Desc(fn); !ok {
 		panic("reference to a function without a descriptor")
 	}

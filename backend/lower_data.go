@@ -108,7 +108,7 @@ func lowerMemoryInit(l *Emit, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerDataLen(l *Emit, _ clif.Inst, d *clif.InstData) {
-	l.loadWord(InstanceAt(l.Layout.Data(d.Aux)+8), l.Def(d, 0))
+	l.loadWord(InstanceAt(l.Layout.Data(d.Aux)+abi.SegmentLength), l.Def(d, 0))
 }
 
 func lowerDataDrop(l *Emit, _ clif.Inst, d *clif.InstData) {
@@ -158,7 +158,7 @@ func lowerTableInit(l *Emit, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerElemLen(l *Emit, _ clif.Inst, d *clif.InstData) {
-	l.loadWord(InstanceAt(l.Layout.Elem(d.Aux)+8), l.Def(d, 0))
+	l.loadWord(InstanceAt(l.Layout.Elem(d.Aux)+abi.SegmentLength), l.Def(d, 0))
 }
 
 func lowerElemDrop(l *Emit, _ clif.Inst, d *clif.InstData) {
