@@ -112,7 +112,7 @@ func lowerDataLen(l *Emit, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerDataDrop(l *Emit, _ clif.Inst, d *clif.InstData) {
-	l.putZero(InstanceAt(l.Layout.Data(d.Aux) + 8))
+	l.putZero(InstanceAt(l.Layout.Data(d.Aux) + abi.SegmentLength))
 }
 
 func lowerTableSize(l *Emit, _ clif.Inst, d *clif.InstData) {
@@ -162,7 +162,7 @@ func lowerElemLen(l *Emit, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerElemDrop(l *Emit, _ clif.Inst, d *clif.InstData) {
-	l.putZero(InstanceAt(l.Layout.Elem(d.Aux) + 8))
+	l.putZero(InstanceAt(l.Layout.Elem(d.Aux) + abi.SegmentLength))
 }
 
 func lowerElemSet(l *Emit, _ clif.Inst, d *clif.InstData) {
