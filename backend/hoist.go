@@ -427,7 +427,7 @@ func (l *lowering) lowerBases(b int, start bool) {
 		}
 		l.group(0)
 		if k < len(l.bases)-1 {
-			l.loadBase(u.reg, clif.MemoryIndex(k))
+			loadBase(&l.Emit, u.reg, clif.MemoryIndex(k))
 		} else {
 			l.EmitRemat(Inst{Op: l.Target.Common.Instance, Size: 8}.OfSymbol(SymInstance), u.reg)
 		}

@@ -166,7 +166,7 @@ const MaxChain = 4
 
 func lowerBrTable(l *Emit, _ clif.Inst, d *clif.InstData) {
 	if !l.JumpIfOne() {
-		l.lowerTable(d, 0)
+		lowerTable(l, d, 0)
 	}
 }
 
@@ -178,12 +178,12 @@ func lowerTableFirst(l *Emit, m *Match) {
 		l.F.Stop.PollAt(first)
 		first++
 	}
-	l.lowerTable(m.D, first)
+	lowerTable(l, m.D, first)
 }
 
 // lowerTable appends the jump table of the br_table d; a comparison in front of it decides its first entries.
-func (l *Emit) lowerTable(d *clif.InstData, first int) {
-	in := l.jumpTable(l.Target.Common.JumpTable, d)
+func lowerTable(l *Emit, d *clif.InstData, first int) {
+	in := jumpTable(l, l.Target.Common.JumpTable, d)
 	in.SetFirst(first)
 	index := l.Use(d.ArgA())
 	if l.noSpectre {
@@ -199,14 +199,14 @@ func (l *Emit) lowerTable(d *clif.InstData, first int) {
 }
 
 // jumpTable returns op with the entries of the br_table d.
-func (l *Emit) jumpTable(op Op, d *clif.InstData) Inst {
+func jumpTable(l *Emit, op Op, d *clif.InstData) Inst {
 	entries := l.TableEdges(int(d.Args[2]))
 	return Inst{Op: op, Size: 4}.OfTable(l.JumpTable(entries, op == l.Target.Common.JumpChain), len(entries)-1)
 }
 
 // lowerChain applies RuleTableChain.
 func lowerChain(l *Emit, m *Match) {
-	in := l.jumpTable(l.Target.Common.JumpChain, m.D)
+	in := jumpTable(l, l.Target.Common.JumpChain, m.D)
 	l.Ops = append(l.Ops, regalloc.UseOf(l.Use(m.X()), regalloc.Reg))
 	l.Push(in, regalloc.IsTerminator)
 }

@@ -14,7 +14,7 @@ func lowerLoad(l *Emit, i clif.Inst, d *clif.InstData) {
 }
 
 // loadBase appends a rematerialisable load of the base of memory m.
-func (l *Emit) loadBase(dst regalloc.VReg, m clif.MemoryIndex) {
+func loadBase(l *Emit, dst regalloc.VReg, m clif.MemoryIndex) {
 	f := l.Full(clif.I64)
 	in := Inst{Op: f.Op, Size: f.Size}
 	a := InstanceAt(l.Layout.Memory(m))
@@ -63,47 +63,47 @@ func (l *Query) callSlot(off uint32) Inst {
 
 // grown appends a call of a helper that returns an i32, and clears the upper half
 // of -1.
-func (l *Emit) grown(d *clif.InstData, h abi.Helper, args ...regalloc.VReg) {
+func grown(l *Emit, d *clif.InstData, h abi.Helper, args ...regalloc.VReg) {
 	wide := l.NewVReg(clif.I64)
 	l.HelperCall(h, wide, args...)
 	l.Emit(Inst{Op: l.Target.Common.Copy, Size: 4}, wide, l.Def(d, 0))
 }
 
 func lowerMemoryGrow(l *Emit, _ clif.Inst, d *clif.InstData) {
-	l.grown(d, abi.HelperMemoryGrow, l.base(int(d.Aux)), l.Use(d.ArgA()))
+	grown(l, d, abi.HelperMemoryGrow, l.base(int(d.Aux)), l.Use(d.ArgA()))
 }
 
 // plus returns the register of base + v<<scale, which the front end has checked to be in bounds.
-func (l *Emit) plus(base regalloc.VReg, v clif.Value, scale uint8) regalloc.VReg {
+func plus(l *Emit, base regalloc.VReg, v clif.Value, scale uint8) regalloc.VReg {
 	r := l.NewVReg(clif.I64)
 	l.Target.Sum(l, base, SumTerm{V: v, Scale: scale}, r)
 	return r
 }
 
 // putZero appends a store of a word that is zero at a.
-func (l *Emit) putZero(a Address) { l.Access(l.Target.Common.StoreZero, 8, a) }
+func putZero(l *Emit, a Address) { l.Access(l.Target.Common.StoreZero, 8, a) }
 
 // times8 appends the register with 8v.
-func (l *Emit) times8(v clif.Value) regalloc.VReg {
+func times8(l *Emit, v clif.Value) regalloc.VReg {
 	r := l.NewVReg(clif.I64)
 	l.Emit(Inst{Op: l.Target.Common.ShlImm, Size: 8, Imm: 3}, l.Use(v), r)
 	return r
 }
 
 func lowerMemoryCopy(l *Emit, _ clif.Inst, d *clif.InstData) {
-	to := l.plus(l.MemBase(clif.MemoryIndex(d.Aux)), d.ArgA(), 0)
-	from := l.plus(l.MemBase(clif.MemoryIndex(d.Imm)), d.ArgB(), 0)
+	to := plus(l, l.MemBase(clif.MemoryIndex(d.Aux)), d.ArgA(), 0)
+	from := plus(l, l.MemBase(clif.MemoryIndex(d.Imm)), d.ArgB(), 0)
 	l.HelperCall(abi.HelperMemmove, regalloc.NoVReg, to, from, l.Use(d.ArgC()))
 }
 
 func lowerMemoryFill(l *Emit, _ clif.Inst, d *clif.InstData) {
-	to := l.plus(l.MemBase(clif.MemoryIndex(d.Aux)), d.ArgA(), 0)
+	to := plus(l, l.MemBase(clif.MemoryIndex(d.Aux)), d.ArgA(), 0)
 	l.HelperCall(abi.HelperMemset, regalloc.NoVReg, to, l.Use(d.ArgB()), l.Use(d.ArgC()))
 }
 
 func lowerMemoryInit(l *Emit, _ clif.Inst, d *clif.InstData) {
-	to := l.plus(l.MemBase(clif.MemoryIndex(d.Aux)), d.ArgA(), 0)
-	from := l.plus(l.ReadWord(l.Layout.Data(uint32(d.Imm))), d.ArgB(), 0)
+	to := plus(l, l.MemBase(clif.MemoryIndex(d.Aux)), d.ArgA(), 0)
+	from := plus(l, l.ReadWord(l.Layout.Data(uint32(d.Imm))), d.ArgB(), 0)
 	l.HelperCall(abi.HelperMemmove, regalloc.NoVReg, to, from, l.Use(d.ArgC()))
 }
 
@@ -112,7 +112,7 @@ func lowerDataLen(l *Emit, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerDataDrop(l *Emit, _ clif.Inst, d *clif.InstData) {
-	l.putZero(InstanceAt(l.Layout.Data(d.Aux) + abi.SegmentLength))
+	putZero(l, InstanceAt(l.Layout.Data(d.Aux)+abi.SegmentLength))
 }
 
 func lowerTableSize(l *Emit, _ clif.Inst, d *clif.InstData) {
@@ -120,7 +120,7 @@ func lowerTableSize(l *Emit, _ clif.Inst, d *clif.InstData) {
 }
 
 // element returns the address of element v of an array of words.
-func (l *Emit) element(base regalloc.VReg, v clif.Value) Address {
+func element(l *Emit, base regalloc.VReg, v clif.Value) Address {
 	if _, ok := l.Fold(RuleElementConst, clif.I32, v, 4); ok {
 		c, _ := l.Iconst(v)
 		return Based(base, int32(c<<3))
@@ -129,32 +129,32 @@ func (l *Emit) element(base regalloc.VReg, v clif.Value) Address {
 }
 
 func lowerTableGet(l *Emit, _ clif.Inst, d *clif.InstData) {
-	l.loadWord(l.element(l.TableBase(d.Aux), d.ArgA()), l.Def(d, 0))
+	l.loadWord(element(l, l.TableBase(d.Aux), d.ArgA()), l.Def(d, 0))
 }
 
 func lowerTableSet(l *Emit, _ clif.Inst, d *clif.InstData) {
-	l.Target.Put(l, d.Type, l.element(l.TableBase(d.Aux), d.ArgA()), d.ArgB())
+	l.Target.Put(l, d.Type, element(l, l.TableBase(d.Aux), d.ArgA()), d.ArgB())
 }
 
 func lowerTableGrow(l *Emit, _ clif.Inst, d *clif.InstData) {
-	l.grown(d, abi.HelperTableGrow, l.TableBase(d.Aux), l.Use(d.ArgA()), l.Use(d.ArgB()))
+	grown(l, d, abi.HelperTableGrow, l.TableBase(d.Aux), l.Use(d.ArgA()), l.Use(d.ArgB()))
 }
 
 func lowerTableCopy(l *Emit, _ clif.Inst, d *clif.InstData) {
-	to := l.plus(l.TableBase(d.Aux), d.ArgA(), 3)
-	from := l.plus(l.TableBase(uint32(d.Imm)), d.ArgB(), 3)
-	l.HelperCall(abi.HelperMemmove, regalloc.NoVReg, to, from, l.times8(d.ArgC()))
+	to := plus(l, l.TableBase(d.Aux), d.ArgA(), 3)
+	from := plus(l, l.TableBase(uint32(d.Imm)), d.ArgB(), 3)
+	l.HelperCall(abi.HelperMemmove, regalloc.NoVReg, to, from, times8(l, d.ArgC()))
 }
 
 func lowerTableFill(l *Emit, _ clif.Inst, d *clif.InstData) {
-	to := l.plus(l.TableBase(d.Aux), d.ArgA(), 3)
+	to := plus(l, l.TableBase(d.Aux), d.ArgA(), 3)
 	l.HelperCall(abi.HelperTableFill, regalloc.NoVReg, to, l.Use(d.ArgB()), l.Use(d.ArgC()))
 }
 
 func lowerTableInit(l *Emit, _ clif.Inst, d *clif.InstData) {
-	to := l.plus(l.TableBase(d.Aux), d.ArgA(), 3)
-	from := l.plus(l.ReadWord(l.Layout.Elem(uint32(d.Imm))), d.ArgB(), 3)
-	l.HelperCall(abi.HelperMemmove, regalloc.NoVReg, to, from, l.times8(d.ArgC()))
+	to := plus(l, l.TableBase(d.Aux), d.ArgA(), 3)
+	from := plus(l, l.ReadWord(l.Layout.Elem(uint32(d.Imm))), d.ArgB(), 3)
+	l.HelperCall(abi.HelperMemmove, regalloc.NoVReg, to, from, times8(l, d.ArgC()))
 }
 
 func lowerElemLen(l *Emit, _ clif.Inst, d *clif.InstData) {
@@ -162,11 +162,11 @@ func lowerElemLen(l *Emit, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerElemDrop(l *Emit, _ clif.Inst, d *clif.InstData) {
-	l.putZero(InstanceAt(l.Layout.Elem(d.Aux) + abi.SegmentLength))
+	putZero(l, InstanceAt(l.Layout.Elem(d.Aux)+abi.SegmentLength))
 }
 
 func lowerElemSet(l *Emit, _ clif.Inst, d *clif.InstData) {
 	base := l.NewVReg(clif.I64)
 	l.Access(l.Target.Common.Lea, 8, InstanceAt(l.Layout.ElemArray(d.Aux)), base)
-	l.Target.Put(l, d.Type, l.element(base, d.ArgA()), d.ArgB())
+	l.Target.Put(l, d.Type, element(l, base, d.ArgA()), d.ArgB())
 }
