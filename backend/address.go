@@ -38,7 +38,7 @@ func Indexed(base, index regalloc.VReg, scale uint8) Address {
 }
 
 // Pool returns the address of the constant lo, hi of the given width in bytes.
-func (l *Lower) Pool(lo, hi uint64, bytes uint8) Address {
+func (l *Emit) Pool(lo, hi uint64, bytes uint8) Address {
 	return Address{Mode: ModeConst, ref: l.PoolConst(lo, hi, bytes)}
 }
 
@@ -51,7 +51,7 @@ func (a *Address) Set(in *Inst) {
 }
 
 // HeapBase returns the register of the base of memory m, for accesses at addr.
-func (l *Lower) HeapBase(m uint32, addr clif.Value) regalloc.VReg {
+func (l *Place) HeapBase(m uint32, addr clif.Value) regalloc.VReg {
 	if l.F.TypeOf(addr) != clif.I32 {
 		panic(Unsupported("64-bit memories are not supported"))
 	}
@@ -68,21 +68,21 @@ type Form struct {
 }
 
 // LoadForm returns the form of a load of type t.
-func (l *Lower) LoadForm(t clif.Type, a clif.Access) Form {
+func (l *Query) LoadForm(t clif.Type, a clif.Access) Form {
 	return l.Target.Loads[t][a]
 }
 
 // Full is LoadForm for a load of all of a value of type t.
-func (l *Lower) Full(t clif.Type) Form { return l.LoadForm(t, clif.Full) }
+func (l *Query) Full(t clif.Type) Form { return l.LoadForm(t, clif.Full) }
 
 // Emit appends an instruction with the given registers in the order of its row.
-func (l *Lower) Emit(in Inst, regs ...regalloc.VReg) {
+func (l *Emit) Emit(in Inst, regs ...regalloc.VReg) {
 	l.operands(&in, regs...)
 	l.Push(in, 0)
 }
 
 // operands appends the operands of in. A slot has 4 bytes of a value of 4, so where 8 are read of it, it must be in a register.
-func (l *Lower) operands(in *Inst, regs ...regalloc.VReg) {
+func (l *Emit) operands(in *Inst, regs ...regalloc.VReg) {
 	start := len(l.Ops)
 	l.Ops = l.Target.Shapes.Operands(l.Ops, in, regs...)
 	if k := l.Target.Shapes.wide(in); k >= 0 {
@@ -93,13 +93,13 @@ func (l *Lower) operands(in *Inst, regs ...regalloc.VReg) {
 }
 
 // EmitRemat appends an instruction without effects that defines dst.
-func (l *Lower) EmitRemat(in Inst, dst regalloc.VReg) {
+func (l *Emit) EmitRemat(in Inst, dst regalloc.VReg) {
 	l.Ops = l.Target.Shapes.Operands(l.Ops, &in, dst)
 	l.PushRemat(in)
 }
 
 // Access appends an instruction whose operands are the address a and then the registers to load or store, at most two.
-func (l *Lower) Access(op Op, size uint8, a Address, regs ...regalloc.VReg) {
+func (l *Emit) Access(op Op, size uint8, a Address, regs ...regalloc.VReg) {
 	in := Inst{Op: op, Size: size}
 	if a.Mode == ModeSym && op != l.Target.Common.Lea && a.Disp <= l.Target.MaxDisp/8*int32(size) {
 		if base, ok := l.InstanceBase(); ok {
@@ -114,31 +114,31 @@ func (l *Lower) Access(op Op, size uint8, a Address, regs ...regalloc.VReg) {
 }
 
 // LoadAs appends the result of m's instruction as a load of the whole of its type at a.
-func (l *Lower) LoadAs(m *Match, a Address) {
+func (l *Emit) LoadAs(m *Match, a Address) {
 	f := l.Full(m.T)
 	l.Access(f.Op, f.Size, a, l.Def(m.D, 0))
 }
 
 // ReadWord appends a fresh register with the 64-bit word at offset off of the instance data.
-func (l *Lower) ReadWord(off uint32) regalloc.VReg {
+func (l *Emit) ReadWord(off uint32) regalloc.VReg {
 	v := l.NewVReg(clif.I64)
 	l.loadWord(InstanceAt(off), v)
 	return v
 }
 
 // loadWord appends dst = the 64-bit word at a.
-func (l *Lower) loadWord(a Address, dst regalloc.VReg) {
+func (l *Emit) loadWord(a Address, dst regalloc.VReg) {
 	f := &l.Target.Loads[clif.I64][clif.Full]
 	l.Access(f.Op, f.Size, a, dst)
 }
 
 // loadReg and storeReg append a load and a store of the whole register r, of any class, at a.
-func (l *Lower) loadReg(a Address, r regalloc.VReg) {
+func (l *Emit) loadReg(a Address, r regalloc.VReg) {
 	f := &l.Target.Loads[[regalloc.NumClasses]clif.Type{clif.I64, clif.F64}[l.ClassOfVReg(r)]][clif.Full]
 	l.Access(f.Op, l.wholeBytes(r), a, r)
 }
 
-func (l *Lower) storeReg(a Address, r regalloc.VReg) {
+func (l *Emit) storeReg(a Address, r regalloc.VReg) {
 	if a.Mode == ModeBase && a.Disp > l.Target.MaxDisp {
 		a = Indexed(a.Regs[0], l.Temp(int64(a.Disp)), 0)
 	}
@@ -146,4 +146,4 @@ func (l *Lower) storeReg(a Address, r regalloc.VReg) {
 }
 
 // wholeBytes returns how many bytes hold r in memory: 4 bytes are zero-extended there, too.
-func (l *Lower) wholeBytes(r regalloc.VReg) uint8 { return max(l.vc.In.VRegs[r].Bytes, 8) }
+func (l *Query) wholeBytes(r regalloc.VReg) uint8 { return max(l.BytesOfVReg(r), 8) }

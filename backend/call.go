@@ -26,16 +26,16 @@ func argKinds(dst []abi.ArgKind, types []clif.Type) []abi.ArgKind {
 }
 
 // assign lays out the signature sig in dst.
-func (l *Lower) assign(dst *abi.Sig, sig *clif.Signature) {
+func (l *Place) assign(dst *abi.Sig, sig *clif.Signature) {
 	l.kinds[0] = argKinds(l.kinds[0][:0], sig.Params)
 	l.kinds[1] = argKinds(l.kinds[1][:0], sig.Results)
 	l.Target.Conv.Assign(dst, l.kinds[0], l.kinds[1])
 }
 
 // signature lays out the function's own signature.
-func (l *Lower) signature() {
+func (l *Place) signature() {
 	l.assign(&l.fnSig, l.F.Signature())
-	l.vc.PopBytes = l.fnSig.ArgBytes(l.Target.Conv)
+	l.code.PopBytes = l.fnSig.ArgBytes(l.Target.Conv)
 	if l.fnSig.HasHidden() {
 		l.hidden = l.NewVReg(clif.I64)
 	}
@@ -58,13 +58,13 @@ func argDef(v regalloc.VReg, loc abi.Loc) regalloc.Operand {
 
 // Hidden returns the register that holds the address of the caller's result area,
 // and where, in words, result n is in it; ok is false if result n is in a register.
-func (l *Lower) Hidden(n int) (base regalloc.VReg, word int, ok bool) {
+func (l *Query) Hidden(n int) (base regalloc.VReg, word int, ok bool) {
 	loc := l.fnSig.Results[n]
 	return l.hidden, int(loc.Word), !loc.InReg
 }
 
 // ReturnOps appends the operands of a return: results in registers.
-func (l *Lower) ReturnOps(d *clif.InstData) {
+func (l *Emit) ReturnOps(d *clif.InstData) {
 	for n, v := range l.F.ListOperands(d) {
 		if loc := l.fnSig.Results[n]; loc.InReg {
 			l.Ops = append(l.Ops, regalloc.FixedUse(l.Use(clif.Value(v)), regOf(loc)))
@@ -75,7 +75,7 @@ func (l *Lower) ReturnOps(d *clif.InstData) {
 // Call appends a call of a function with the signature sig: stores of stack
 // arguments, the call itself and loads of results from memory. in is the call instruction;
 // uses, its own operands, come first. Calls are safepoints.
-func (l *Lower) Call(d *clif.InstData, sig *clif.Signature, in Inst, uses ...regalloc.Operand) {
+func (l *Emit) Call(d *clif.InstData, sig *clif.Signature, in Inst, uses ...regalloc.Operand) {
 	s := &l.sig
 	l.assign(s, sig)
 	vc := l.vc
@@ -119,7 +119,7 @@ func (l *Lower) Call(d *clif.InstData, sig *clif.Signature, in Inst, uses ...reg
 
 // HelperCall appends a call of a helper: integer arguments in registers, result
 // in dst, or NoVReg. It is a safepoint if the helper may collect.
-func (l *Lower) HelperCall(h abi.Helper, dst regalloc.VReg, args ...regalloc.VReg) {
+func (l *Emit) HelperCall(h abi.Helper, dst regalloc.VReg, args ...regalloc.VReg) {
 	l.vc.HasCalls = true
 	c := l.Target.Conv
 	flags := regalloc.InstFlags(0)

@@ -14,7 +14,7 @@ import (
 // of such helpers in the instance data say that.
 func TestSafepoints(t *testing.T) {
 	const call, callInd, load = Op(1), Op(2), Op(3)
-	target := &Target{Lowering: Lowering{Common: CommonRows{Call: call, CallInd: callInd}}}
+	target := &Target{Common: CommonRows{Call: call, CallInd: callInd}}
 	mod := &clif.Module{Funcs: []clif.FuncDecl{{Import: &clif.ImportName{}}}, NumImportedFuncs: 1, Sigs: make([]clif.Signature, 1),
 		Memories: make([]clif.MemoryDecl, 1), Tables: make([]clif.TableDecl, 1)}
 	l := instance.New(mod)

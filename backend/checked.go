@@ -181,7 +181,7 @@ func (c *checkedMemories) use(v, m uint32) *versionUse {
 }
 
 // analyseChecked notes which versions of memories are used, where their descriptors are read, and which accesses check what others rely on.
-func (l *Lower) analyseChecked() {
+func (l *Place) analyseChecked() {
 	c := &l.checked
 	if !c.any {
 		return
@@ -215,7 +215,7 @@ func (l *Lower) analyseChecked() {
 }
 
 // expectVersion notes that block b reads descriptors for version v.
-func (l *Lower) expectVersion(b int, v uint32) {
+func (l *Place) expectVersion(b int, v uint32) {
 	c := &l.checked
 	for n := c.lists[v]; n != 0; n = c.uses[n-1].next {
 		l.expect(int(c.uses[n-1].memory), b)
@@ -223,7 +223,7 @@ func (l *Lower) expectVersion(b int, v uint32) {
 }
 
 // eachChecked calls do for each instruction of block b of the order and each checked memory that it names, with the version in front of it.
-func (l *Lower) eachChecked(b int, do func(i clif.Inst, d *clif.InstData, m, version uint32)) {
+func (l *Place) eachChecked(b int, do func(i clif.Inst, d *clif.InstData, m, version uint32)) {
 	orig := l.Order.Blocks[b].Orig
 	if orig == clif.NoBlock {
 		return
@@ -248,10 +248,10 @@ func (l *Lower) eachChecked(b int, do func(i clif.Inst, d *clif.InstData, m, ver
 }
 
 // isChecked reports whether accesses to memory m are checked.
-func (l *Lower) isChecked(m uint32) bool { return l.Mod.Memories[m].Checked }
+func (l *Query) isChecked(m uint32) bool { return l.Mod.Memories[m].Checked }
 
 // checkFor returns which instruction checks the address of the access i in block b. Blocks are visited in order.
-func (l *Lower) checkFor(i clif.Inst, d *clif.InstData, b uint32) clif.Inst {
+func (l *Place) checkFor(i clif.Inst, d *clif.InstData, b uint32) clif.Inst {
 	if endOf(d) > l.surely(d.Aux) && !l.noSpectre {
 		return i // Checked masks the sum with the offset, which nothing else can take.
 	}
@@ -259,7 +259,7 @@ func (l *Lower) checkFor(i clif.Inst, d *clif.InstData, b uint32) clif.Inst {
 }
 
 // noteLimit notes that the check of access d, in block b, compares with a version's size less a constant.
-func (l *Lower) noteLimit(d *clif.InstData, b int, version uint32) {
+func (l *Place) noteLimit(d *clif.InstData, b int, version uint32) {
 	last := endOf(d) - 1
 	if last == 0 || last > maxLast || last >= l.surely(d.Aux) {
 		return
@@ -294,7 +294,7 @@ func (c *checkedMemories) blockOf(o *BlockOrder, version uint32) int {
 }
 
 // limit returns the register with the size of the current version less last, or NoVReg if it is not worth it.
-func (l *Lower) limit(m uint32, last uint64) regalloc.VReg {
+func (l *Place) limit(m uint32, last uint64) regalloc.VReg {
 	c := &l.checked
 	for n := c.use(c.version, m).limits; n != 0; n = c.limits[n-1].before {
 		x := &c.limits[n-1]
@@ -309,14 +309,14 @@ func (l *Lower) limit(m uint32, last uint64) regalloc.VReg {
 }
 
 // beginVersion appends the loads of the current version's bases and sizes, as far as something uses them.
-func (l *Lower) beginVersion() {
+func (l *lowering) beginVersion() {
 	c := &l.checked
 	for n := c.lists[c.version]; n != 0; n = c.uses[n-1].next {
 		u := &c.uses[n-1]
 		for k := u.limits; k != 0; k = c.limits[k-1].before {
 			if x := &c.limits[k-1]; x.reg != regalloc.NoVReg {
 				l.group(0)
-				l.Target.Below(l, l.memSize(u.memory), x.last, x.reg)
+				l.Target.Sum(&l.Emit, l.memSize(u.memory), SumTerm{V: clif.NoValue, K: -int64(x.last)}, x.reg)
 			}
 		}
 		if u.base == regalloc.NoVReg && u.size == regalloc.NoVReg {
@@ -334,14 +334,14 @@ func (l *Lower) beginVersion() {
 }
 
 // enterVersions is called before block b is lowered, from its end.
-func (l *Lower) enterVersions(b int) {
+func (l *Place) enterVersions(b int) {
 	if l.checked.any {
 		l.checked.version = l.checked.out[b]
 	}
 }
 
 // passVersion is called before instruction i of block b is lowered, and begins the version behind it if there is one.
-func (l *Lower) passVersion(b int, i clif.Inst) {
+func (l *lowering) passVersion(b int, i clif.Inst) {
 	c := &l.checked
 	if !c.any || int(c.version) <= len(l.Order.Blocks) {
 		return
@@ -357,14 +357,14 @@ func (l *Lower) passVersion(b int, i clif.Inst) {
 }
 
 // leaveVersions is called when the instructions of block b have been lowered, up to its start.
-func (l *Lower) leaveVersions(b int) {
+func (l *lowering) leaveVersions(b int) {
 	if l.checked.any && l.checked.version == uint32(b+1) {
 		l.beginVersion()
 	}
 }
 
 // MemBase returns the register that holds the base of memory m.
-func (l *Lower) MemBase(m clif.MemoryIndex) regalloc.VReg {
+func (l *Place) MemBase(m clif.MemoryIndex) regalloc.VReg {
 	if !l.isChecked(uint32(m)) {
 		return l.base(int(m))
 	}
@@ -376,7 +376,7 @@ func (l *Lower) MemBase(m clif.MemoryIndex) regalloc.VReg {
 }
 
 // memSize returns the register that holds the size of the checked memory m.
-func (l *Lower) memSize(m uint32) regalloc.VReg {
+func (l *Place) memSize(m uint32) regalloc.VReg {
 	u := l.checked.use(l.checked.version, m)
 	if u.size == regalloc.NoVReg {
 		u.size = l.NewVReg(clif.I64)
@@ -397,7 +397,7 @@ type CheckedPlace struct {
 
 // Checked returns the place of the access i, which d describes. ok is false if the memory is not checked. far makes a register with the sum of an address and a
 // constant: if an offset is beyond what the memory surely has, the sum is what is checked.
-func (l *Lower) Checked(i clif.Inst, d *clif.InstData, far func(l *Lower, addr clif.Value, k uint64) regalloc.VReg) (p CheckedPlace, ok bool) {
+func (l *Emit) Checked(i clif.Inst, d *clif.InstData, far func(l *Emit, addr clif.Value, k uint64) regalloc.VReg) (p CheckedPlace, ok bool) {
 	if !l.isChecked(d.Aux) {
 		return p, false
 	}
@@ -428,7 +428,7 @@ func (l *Lower) Checked(i clif.Inst, d *clif.InstData, far func(l *Lower, addr c
 }
 
 // masked returns the register of the index that the check of access i gives.
-func (l *Lower) masked(i clif.Inst) regalloc.VReg {
+func (l *Place) masked(i clif.Inst) regalloc.VReg {
 	c := &l.checked.checks[i]
 	if c.masked == regalloc.NoVReg {
 		c.masked = l.NewVReg(clif.I64)
@@ -438,7 +438,7 @@ func (l *Lower) masked(i clif.Inst) regalloc.VReg {
 
 // PushCheck appends the check of a place: cmp compares its last byte with the memory's size, and cond holds if the access traps. plus returns a register with
 // x + k.
-func (l *Lower) PushCheck(p *CheckedPlace, cmp Op, cond uint8, plus func(l *Lower, x regalloc.VReg, k uint64) regalloc.VReg) {
+func (l *Emit) PushCheck(p *CheckedPlace, cmp Op, cond uint8, plus func(l *Emit, x regalloc.VReg, k uint64) regalloc.VReg) {
 	last := p.Index
 	if p.Last != 0 {
 		last = plus(l, p.Index, p.Last)

@@ -64,7 +64,7 @@ type Compiler struct {
 
 	order  BlockOrder
 	far    farConsts
-	lower  Lower
+	lower  lowering
 	vc     VCode
 	out    regalloc.Output
 	check  *checker.Checker

@@ -57,7 +57,7 @@ func (t *Target) dumpAt(b []byte, vc *VCode, i regalloc.Inst, allocs []regalloc.
 func (t *Target) dumpInst(b []byte, inst *Inst, ops []regalloc.Operand, allocs []regalloc.Allocation, fr *Frame) []byte {
 	switch {
 	case int(inst.Op) >= len(t.Shapes.Rows):
-		b = fmt.Appendf(b, "%s.%d", t.PseudoName(inst.Op), 8*int(inst.Size))
+		b = fmt.Appendf(b, "%s.%d", t.pseudoName(inst.Op), 8*int(inst.Size))
 		for _, o := range ops {
 			b = fmt.Appendf(b, " %v:%v", o.Access, o.VReg)
 		}
@@ -73,6 +73,9 @@ func (t *Target) dumpInst(b []byte, inst *Inst, ops []regalloc.Operand, allocs [
 	}
 	return b
 }
+
+// pseudoName returns the name of a pseudo-instruction.
+func (t *Target) pseudoName(op Op) string { return t.Pseudos[int(op)-len(t.Shapes.Rows)] }
 
 func (c *Compiler) dumpHead(b []byte, bi int) []byte {
 	in := &c.vc.In

@@ -52,7 +52,9 @@ type Emitter struct {
 
 	code  Code
 	slots []int32
-	to    [4]regalloc.Allocation // of a rematerialisation, or a step of the frame's set-up
+	inst  regalloc.Inst // the current one
+	step  Inst          // an edit, or an instruction that sets up a frame or saves a register, and its allocations
+	to    [4]regalloc.Allocation
 }
 
 // Room is the space in bytes that the buffer reserves for an encoded instruction or move.
@@ -69,9 +71,12 @@ func (e *Emitter) run() (*Code, error) {
 			return nil, err
 		}
 	}
-	if e.Target.EmitTable != nil {
+	if e.Target.TablesBehind {
 		for n := range e.VC.Tables {
-			e.Target.EmitTable(e, uint32(n))
+			e.Buf.BindAligned(e.TableLabel(uint32(n)), 4)
+			if !e.VC.Chained[n] {
+				e.TableEntries(uint32(n))
+			}
 		}
 	}
 	res, err := e.Buf.Finish()
@@ -110,8 +115,8 @@ func (e *Emitter) emitBlocks() error {
 		bound := e.blocks[bi].start - e.end(bi)
 		if l := e.blocks[bi].landing; l != 0 { // direct branches lead past it
 			b.Bind(l)
-			e.Target.EmitLanding(e)
-			bound -= min(bound, e.Target.LandingBytes)
+			b.PutBytes(e.Target.Landing)
+			bound -= min(bound, uint32(len(e.Target.Landing)))
 		}
 		switch p := &e.blocks[bi]; {
 		case p.placed:
@@ -125,7 +130,7 @@ func (e *Emitter) emitBlocks() error {
 		}
 		if bi == 0 {
 			saves := e.Out.SavesAt(in, 0)
-			if e.Target.EmitPrologue(e, saves); saves {
+			if e.prologueCode(saves); saves {
 				e.setSaved(true)
 			}
 		} else if len(e.Out.Unsaved) > 0 {
@@ -157,7 +162,7 @@ func (e *Emitter) insts(edits []regalloc.Edit, r regalloc.Range, bound uint32) (
 			b.EmitIslandMaybe(e.Target.SavesBytes(&e.Frame))
 			from = b.Offset()
 		}
-		e.Target.EmitSaves(e)
+		e.Save()
 		e.setSaved(true)
 	}
 	restores := regalloc.NoInst // where that happens, if it does
@@ -179,12 +184,13 @@ func (e *Emitter) insts(edits []regalloc.Edit, r regalloc.Range, bound uint32) (
 		}
 		if i == restores {
 			e.mark(regalloc.NoInst)
-			e.Target.EmitRestores(e)
+			e.Restore()
 		}
 		e.mark(i)
 		e.OpStart, _ = e.VC.In.OperandRange(i)
-		if e.VC.Insts[i].Op != OpArgs && !leftOut(e.Out.Allocs[e.OpStart:e.VC.In.Insts[i].OperandEnd]) {
-			e.Target.EmitInst(e, i)
+		e.inst = i
+		if in := &e.VC.Insts[i]; in.Op != OpArgs && !leftOut(e.Out.Allocs[e.OpStart:e.VC.In.Insts[i].OperandEnd]) {
+			e.Target.Emit(e, in, e.Out.Allocs[e.OpStart:], e.VC.Srcs[i])
 		}
 		for len(edits) > 0 && edits[0].Point == regalloc.After(i) {
 			edits = e.edit(edits)
@@ -205,7 +211,7 @@ func (e *Emitter) pieceBytes(i regalloc.Inst, edits []regalloc.Edit) uint32 {
 	start, end := e.VC.In.OperandRange(i)
 	n := uint32(0)
 	if allocs := e.Out.Allocs[start:end]; !leftOut(allocs) {
-		n = e.Target.MaxBytes(e, i, allocs)
+		n = e.Target.MaxBytes(e, &e.VC.Insts[i], allocs)
 	}
 	if e.VC.In.Insts[i].Flags&regalloc.IsTerminator != 0 {
 		n += e.Target.MaxBranches
@@ -214,7 +220,7 @@ func (e *Emitter) pieceBytes(i regalloc.Inst, edits []regalloc.Edit) uint32 {
 		if edits[k].Point.Inst() > i {
 			break
 		}
-		n += e.Target.MaxEdit(e, &edits[k])
+		n += e.maxEdit(&edits[k])
 	}
 	return n
 }
@@ -225,21 +231,43 @@ func (e *Emitter) edit(edits []regalloc.Edit) []regalloc.Edit {
 	e.markEdit(edits)
 	if n := e.cycle(edits); n > 0 {
 		for i := 1; i < n-1; i++ {
-			e.Target.EmitSwap(e, edits[i].To.Reg(), edits[i].From.Reg())
+			e.do(Inst{Op: e.Target.Common.Swap, Size: 8}, edits[i].To, edits[i].From)
 		}
 		return edits[n:]
 	}
-	if e.storesConst(edits) && e.Target.EmitStoreConst(e, &e.VC.Insts[edits[1].Inst], edits[2].To, edits[2].Bytes) {
-		return edits[constEdits:]
+	if e.storesConst(edits) {
+		if store, ok := e.Target.Common.StoreOf(&e.VC.Insts[edits[1].Inst], edits[2].Bytes); ok {
+			e.do(store, edits[2].To)
+			return edits[constEdits:]
+		}
 	}
-	ed := &edits[0]
+	in, allocs, src := e.instOf(&edits[0])
+	e.Target.Emit(e, in, allocs, src)
+	return edits[1:]
+}
+
+// instOf returns the instruction that an edit is, its allocations and its source.
+func (e *Emitter) instOf(ed *regalloc.Edit) (in *Inst, allocs []regalloc.Allocation, src uint32) {
 	if ed.Kind == regalloc.Remat {
 		e.to[0] = ed.To
-		e.Target.EmitRow(e, &e.VC.Insts[ed.Inst], e.to[:1], e.VC.Srcs[ed.Inst])
-	} else {
-		e.Buf.Advance(len(e.Target.AppendMove(e.Buf.Reserve(Room)[:0], ed.From, ed.To, ed.Bytes, &e.Frame)))
+		return &e.VC.Insts[ed.Inst], e.to[:1], e.VC.Srcs[ed.Inst]
 	}
-	return edits[1:]
+	e.step = Inst{Op: OpMove, Size: ed.Bytes}
+	e.to[0], e.to[1] = ed.From, ed.To
+	return &e.step, e.to[:2], 0
+}
+
+// maxEdit bounds the size of an edit, in bytes.
+func (e *Emitter) maxEdit(ed *regalloc.Edit) uint32 {
+	in, allocs, _ := e.instOf(ed)
+	return e.Target.MaxBytes(e, in, allocs)
+}
+
+// do emits an instruction that is not in VCode.
+func (e *Emitter) do(in Inst, allocs ...regalloc.Allocation) {
+	e.step = in
+	copy(e.to[:], allocs)
+	e.Target.Emit(e, &e.step, e.to[:], 0)
 }
 
 // constEdits is how many edits put a value that is made again into a slot where no register is free.
@@ -248,7 +276,7 @@ const constEdits = 4
 // storesConst reports whether the edits at the front are s <- r, r <- a value that is made again, a slot <- r, r <- s, with an integer register r and the float
 // scratch register s, which nothing reads later: all that they change is the slot.
 func (e *Emitter) storesConst(edits []regalloc.Edit) bool {
-	if len(edits) < constEdits || edits[1].Kind != regalloc.Remat || e.Target.EmitStoreConst == nil {
+	if len(edits) < constEdits || edits[1].Kind != regalloc.Remat || e.Target.Common.StoreImm == 0 {
 		return false
 	}
 	s, r, at := regalloc.InReg(e.Target.Env.Scratch[regalloc.Float]), edits[1].To, edits[0].Point
@@ -265,7 +293,7 @@ func (e *Emitter) storesConst(edits []regalloc.Edit) bool {
 // s. So it also returns 0 if s might be read later.
 func (e *Emitter) cycle(edits []regalloc.Edit) int {
 	s := regalloc.InReg(e.Target.Env.Scratch[regalloc.Float])
-	if edits[0].To != s || e.Target.EmitSwap == nil {
+	if edits[0].To != s || e.Target.Common.Swap == 0 {
 		return 0
 	}
 	hole := s
@@ -306,9 +334,6 @@ func scratchDead(edits []regalloc.Edit, s regalloc.Allocation, at regalloc.ProgP
 	return true
 }
 
-// Allocs returns the allocations of the current instruction, and of all that follow.
-func (e *Emitter) Allocs() []regalloc.Allocation { return e.Out.Allocs[e.OpStart:] }
-
 // Bytes returns how many bytes the value of operand k of the current instruction has.
 func (e *Emitter) Bytes(k int) uint8 {
 	in := &e.VC.In
@@ -344,6 +369,17 @@ func (e *Emitter) Table(n uint32) []regalloc.Block {
 	return e.VC.TableBlocks[r.Start:r.End]
 }
 
+// TableEntries emits the entries of jump table n.
+func (e *Emitter) TableEntries(n uint32) {
+	b, blocks := e.Buf, e.Table(n)
+	for k, to := range blocks[:len(blocks)-1] {
+		at := b.Offset()
+		b.PutU32(uint32(4 * k))
+		b.UseLabel(at, e.Target.EntryUse, e.LandingLabel(e.Dest(to)))
+	}
+	b.NoFallThrough()
+}
+
 // Trap records that the instruction at off may trap.
 func (e *Emitter) Trap(off uint32, code abi.TrapCode, fault abi.FaultKind, memory uint32, src uint32) {
 	e.Buf.AddTrap(off, uint8(code), e.site(code, fault, memory, src))
@@ -368,22 +404,22 @@ func InRegs(regs ...regalloc.PReg) (allocs [4]regalloc.Allocation) {
 
 // TrapLabel returns the label of an out-of-line trap.
 func (e *Emitter) TrapLabel(code abi.TrapCode, src uint32) machbuffer.Label {
-	loc := e.site(code, abi.FaultUndefined, 0, src)
-	l := e.Buf.DeferTrap(uint8(code), loc)
-	e.noteSideTrap(loc, l)
+	site := e.site(code, abi.FaultUndefined, 0, src)
+	l := e.Buf.DeferTrap(uint8(code), site)
+	e.noteSideTrap(site, l)
 	return l
 }
 
-// site returns the name, for the machine buffer, of a trap site without its offset.
-func (e *Emitter) site(code abi.TrapCode, fault abi.FaultKind, memory, src uint32) machbuffer.SrcLoc {
+// site adds a trap site without its offset, and returns its number, from 1, for the machine buffer.
+func (e *Emitter) site(code abi.TrapCode, fault abi.FaultKind, memory, src uint32) machbuffer.TrapSite {
 	e.sites = append(e.sites, abi.TrapSite{Code: code, Fault: fault, Memory: uint8(memory), Src: src})
-	return machbuffer.SrcLoc(len(e.sites))
+	return machbuffer.TrapSite(len(e.sites))
 }
 
 // Called records the call just emitted, if what it calls may collect: its site, and its
 // stack map.
-func (e *Emitter) Called(i regalloc.Inst) {
-	n := e.stackMap
+func (e *Emitter) Called() {
+	n, i := e.stackMap, e.inst
 	if n < len(e.VC.Safepoints) && e.VC.Safepoints[n] == i && n < len(e.Out.StackMaps) && e.Out.StackMaps[n].Inst == i {
 		e.Buf.AddCallSite(e.VC.Srcs[i])
 		e.Buf.AddStackMap(uint32(n))
@@ -435,7 +471,7 @@ func (e *Emitter) result(res *machbuffer.Result) *Code {
 	c.Traps = stop.Grow(flag, c.Traps, len(res.Traps))
 	for i, t := range res.Traps {
 		flag.PollAt(i)
-		s := e.sites[t.Loc-1]
+		s := e.sites[t.Site-1]
 		s.Offset = t.Offset
 		c.Traps = append(c.Traps, s)
 	}

@@ -65,16 +65,17 @@ func TestCycles(t *testing.T) {
 		}
 		var want, got [2]map[regalloc.Allocation]int
 		state := map[regalloc.Allocation]int{}
-		e := &Emitter{Target: &Target{Emission: Emission{
-			EmitSwap: func(_ *Emitter, a, b regalloc.PReg) {
-				x, y := regalloc.InReg(a), regalloc.InReg(b)
-				state[x], state[y] = state[y], state[x]
-				swaps++
-			},
-			AppendMove: func(_ []byte, from, to regalloc.Allocation, _ uint8, _ *Frame) []byte {
-				state[to] = state[from]
-				kept++
-				return nil
+		const swap = Op(1)
+		e := &Emitter{Target: &Target{Common: CommonRows{Swap: swap}, Emission: Emission{
+			Emit: func(_ *Emitter, in *Inst, allocs []regalloc.Allocation, _ uint32) {
+				switch x, y := allocs[0], allocs[1]; in.Op {
+				case swap:
+					state[x], state[y] = state[y], state[x]
+					swaps++
+				case OpMove:
+					state[y] = state[x]
+					kept++
+				}
 			},
 		}}}
 		e.Buf = machbuffer.New(new(machbuffer.Target))
@@ -161,17 +162,18 @@ func TestStoredConstants(t *testing.T) {
 		{"another register is restored", with(3, move(at, other, scratch, 8)), true, false},
 		{"the register is restored later", with(3, move(next, r, scratch, 8)), true, false},
 	} {
-		e := &Emitter{VC: &VCode{Insts: make([]Inst, 8)}, Target: &Target{Emission: Emission{
-			EmitStoreConst: func(_ *Emitter, inst *Inst, to regalloc.Allocation, bytes uint8) bool {
-				if to != slot || bytes != 4 {
-					t.Errorf("%s: store of %d bytes to %v", c.name, bytes, to)
+		const constant, store = Op(1), Op(2)
+		e := &Emitter{VC: &VCode{Insts: make([]Inst, 8), Srcs: make([]uint32, 8)}, Target: &Target{Emission: Emission{
+			Emit: func(_ *Emitter, in *Inst, allocs []regalloc.Allocation, _ uint32) {
+				if in.Op == store && (allocs[0] != slot || in.Size != 4 || in.Imm != 5) {
+					t.Errorf("%s: store of %d, %d bytes, to %v", c.name, in.Imm, in.Size, allocs[0])
 				}
-				return c.store
 			},
-			EmitRow:    func(*Emitter, *Inst, []regalloc.Allocation, uint32) {},
-			AppendMove: func([]byte, regalloc.Allocation, regalloc.Allocation, uint8, *Frame) []byte { return nil },
 		}}}
-		e.VC.Srcs = make([]uint32, 8)
+		e.VC.Insts[7] = Inst{Op: constant, Size: 8, Imm: 5}
+		if e.Target.Common.IntConst = constant; c.store {
+			e.Target.Common.StoreImm = store
+		}
 		e.Buf = machbuffer.New(new(machbuffer.Target))
 		e.Target.Env.Scratch[regalloc.Float] = scratch.Reg()
 		want := 1

@@ -13,12 +13,48 @@ type FrameStep struct {
 	Rules []abi.CFIRule
 }
 
-// SetUpFrame emits the steps. Only a landing pad may precede them.
-func (e *Emitter) SetUpFrame(steps []FrameStep) {
+// SavedRows are the rows that save or restore callee-saved registers, by class: two registers, or 0 if there is no such row, and one.
+type SavedRows [regalloc.NumClasses]struct{ Pair, One Op }
+
+// prologueCode emits the function's entry, which saves the frame pointer, and, if saves is set, the callee-saved registers. Only a landing pad may precede the
+// steps that set up the frame.
+func (e *Emitter) prologueCode(saves bool) {
+	if e.Addressed {
+		e.Buf.PutBytes(e.Target.Entry)
+	}
 	e.prologue = e.Buf.Offset()
-	for i := range steps {
-		e.to = InRegs(steps[i].Regs...)
-		e.Target.EmitRow(e, &steps[i].Inst, e.to[:], 0)
+	for i := range e.Target.SetUp {
+		step := &e.Target.SetUp[i]
+		e.to = InRegs(step.Regs...)
+		e.Target.Emit(e, &step.Inst, e.to[:], 0)
+	}
+	e.Target.LowerStack(e, saves)
+}
+
+// Save saves the callee-saved registers of the frame, and Restore restores them.
+func (e *Emitter) Save() { e.eachSaved(&e.Target.Saves) }
+
+// Restore is described at Save.
+func (e *Emitter) Restore() { e.eachSaved(&e.Target.Restores) }
+
+// eachSaved saves or restores the callee-saved registers by rows, neighbours of one class in pairs where there is a row for two. The first is the
+// highest in memory.
+func (e *Emitter) eachSaved(rows *SavedRows) {
+	base, s := regalloc.InReg(e.Target.FramePointer), e.Frame.Saved
+	for i := 0; s != 0; i++ {
+		a := s.First()
+		s = s.Remove(a)
+		row := &rows[a.Class()]
+		in := Inst{Op: row.One, Size: 8, Mode: ModeBase, Disp: e.Frame.SavedOffset(i)}
+		if row.Pair == 0 || s == 0 || s.First().Class() != a.Class() {
+			e.do(in, base, regalloc.InReg(a))
+			continue
+		}
+		b := s.First()
+		s = s.Remove(b)
+		i++
+		in.Op, in.Disp = row.Pair, e.Frame.SavedOffset(i)
+		e.do(in, base, regalloc.InReg(b), regalloc.InReg(a))
 	}
 }
 

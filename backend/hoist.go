@@ -43,7 +43,7 @@ type hoisted struct {
 	before    uint32        // next entry + 1 in the list of the loop
 }
 
-// hoister decides where the definitions go; Lower appends them there.
+// hoister decides where the definitions go; lowering appends them there.
 type hoister struct {
 	stop   *stop.Flag
 	dom    analysis.Idoms // of the blocks of the order
@@ -285,8 +285,13 @@ func (h *hoister) putInFront(o *BlockOrder, lp *loop, c hoisted) {
 	h.homes[home] = lp.consts
 }
 
+// hoists reports whether d, a constant of a loop, is better defined in front of it.
+func (t *Target) hoists(d *clif.InstData) bool {
+	return t.HoistAll || d.Op == clif.OpIconst && d.Type == clif.I64 && int64(d.Imm) != int64(int32(d.Imm))
+}
+
 // expectBases notes which bases instruction d of block b will use, but for those of checked memories.
-func (l *Lower) expectBases(d *clif.InstData, b int) {
+func (l *Place) expectBases(d *clif.InstData, b int) {
 	info := d.Op.Info()
 	if info.Entity == clif.EntMemory && !l.isChecked(d.Aux) {
 		l.expect(int(d.Aux), b)
@@ -309,7 +314,7 @@ var usesInstance = [clif.NumOpcodes]bool{
 }
 
 // base returns the register of base k. Of a checked memory, that is its descriptor.
-func (l *Lower) base(k int) regalloc.VReg {
+func (l *Place) base(k int) regalloc.VReg {
 	u := &l.bases[k]
 	if u.reg == regalloc.NoVReg {
 		u.reg = l.NewVReg(clif.I64)
@@ -319,8 +324,8 @@ func (l *Lower) base(k int) regalloc.VReg {
 
 // InstanceBase returns the register that holds the address of the instance data, for an instruction of usesInstance. ok is
 // false if a register is not worth it, because only one instruction needs the address or the machine needs no register.
-func (l *Lower) InstanceBase() (v regalloc.VReg, ok bool) {
-	if l.Target.LoadInstance == nil {
+func (l *Place) InstanceBase() (v regalloc.VReg, ok bool) {
+	if l.Target.Common.Instance == 0 {
 		return regalloc.NoVReg, false
 	}
 	k := len(l.bases) - 1
@@ -331,19 +336,19 @@ func (l *Lower) InstanceBase() (v regalloc.VReg, ok bool) {
 }
 
 // lowerHoisted lowers the definitions placed at the end of block b. The terminator of b has been lowered before.
-func (l *Lower) lowerHoisted(b int) {
+func (l *lowering) lowerHoisted(b int) {
 	for n := l.homes[b]; n != 0; n = l.list[n-1].sameHome {
 		c := &l.list[n-1]
 		if c.inst == clif.NoInst {
 			l.group(0)
 			if c.place {
-				l.Target.Place(l, l.base(int(c.high)), c.low, c.reg)
+				l.Target.Sum(&l.Emit, l.base(int(c.high)), SumTerm{V: clif.NoValue, K: int64(c.low)}, c.reg)
 			} else {
-				l.Target.VectorConst(l, c.low, c.high, c.reg)
+				l.Target.VectorConst(&l.Emit, c.low, c.high, c.reg)
 			}
 		} else if d := &l.F.Insts[c.inst]; l.anyUsed(d) {
 			l.group(l.F.Srcs[c.inst])
-			l.Target.Lower[d.Op](l, c.inst, d)
+			l.Target.Lower[d.Op](&l.Emit, c.inst, d)
 		}
 	}
 	l.lowerBases(b, false)
@@ -357,7 +362,7 @@ type madeConst struct {
 
 // noteConst notes that the block being lowered uses v, if that is a constant that the block makes itself. An integer takes one instruction, which
 // is better than a register from block to block, unless it comes from outside a loop.
-func (l *Lower) noteConst(v clif.Value) {
+func (l *Place) noteConst(v clif.Value) {
 	i, d := l.DefInst(v)
 	if d == nil || l.sunk[i] {
 		return
@@ -379,7 +384,7 @@ func (l *Lower) noteConst(v clif.Value) {
 
 // definedInFront reports whether instruction i is in the nearest block that dominates the one being lowered, and that block has one or two ways out. Its result
 // may be in the right place already, so that nothing remains to be done on an edge.
-func (l *Lower) definedInFront(i clif.Inst) bool {
+func (l *Place) definedInFront(i clif.Inst) bool {
 	if l.block == 0 || l.flat() {
 		return false
 	}
@@ -390,7 +395,7 @@ func (l *Lower) definedInFront(i clif.Inst) bool {
 
 // lowerConsts defines, at the start of the block being lowered, the constants that it has asked for. Blocks in front of it will ask
 // for registers of their own. Those that the block itself defines have been lowered.
-func (l *Lower) lowerConsts() {
+func (l *lowering) lowerConsts() {
 	var here clif.BlockData
 	if b := l.Order.Blocks[l.block].Orig; b != clif.NoBlock {
 		here = l.F.Blocks[b]
@@ -399,7 +404,7 @@ func (l *Lower) lowerConsts() {
 		d := &l.F.Insts[i]
 		if i < here.Start || i >= here.End {
 			l.group(l.F.Srcs[i])
-			l.Target.Lower[d.Op](l, i, d)
+			l.Target.Lower[d.Op](&l.Emit, i, d)
 		}
 		if l.trace != nil {
 			l.made = append(l.made, madeConst{d.Result, l.vregs[d.Result]})
@@ -410,7 +415,7 @@ func (l *Lower) lowerConsts() {
 }
 
 // lowerBases defines the bases at the start of block b, or at its end; those of tables at the start of each block that uses them.
-func (l *Lower) lowerBases(b int, start bool) {
+func (l *lowering) lowerBases(b int, start bool) {
 	if start && len(l.tables) > 0 {
 		l.group(0)
 		l.loadTables()
@@ -422,9 +427,9 @@ func (l *Lower) lowerBases(b int, start bool) {
 		}
 		l.group(0)
 		if k < len(l.bases)-1 {
-			l.loadBase(u.reg, clif.MemoryIndex(k))
+			loadBase(&l.Emit, u.reg, clif.MemoryIndex(k))
 		} else {
-			l.Target.LoadInstance(l, u.reg)
+			l.EmitRemat(Inst{Op: l.Target.Common.Instance, Size: 8}.OfSymbol(SymInstance), u.reg)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // SharedVector returns a register with a vector that the instruction being lowered does not overwrite. In a loop it is defined
 // in front, and serves all who ask for the same vector.
-func (l *Lower) SharedVector(low, high uint64) regalloc.VReg {
+func (l *Emit) SharedVector(low, high uint64) regalloc.VReg {
 	lp := l.loopAround()
 	if lp != nil {
 		for n := lp.consts; n != 0 && l.list[n-1].inst == clif.NoInst; n = l.list[n-1].before {
@@ -28,12 +28,12 @@ func (l *Lower) SharedVector(low, high uint64) regalloc.VReg {
 
 // VectorInFront defines dst as a vector in front of the loop around the instruction being lowered. It reports whether there is a loop,
 // and room.
-func (l *Lower) VectorInFront(low, high uint64, dst regalloc.VReg) bool {
+func (l *Place) VectorInFront(low, high uint64, dst regalloc.VReg) bool {
 	return l.placeVector(l.loopAround(), low, high, dst)
 }
 
 // loopAround returns the loop in front of which constants of the block being lowered go, or nil.
-func (l *Lower) loopAround() *loop {
+func (l *Place) loopAround() *loop {
 	if !l.found && !l.flat() {
 		l.findLoops(l.F, l.Order)
 	}
@@ -45,7 +45,7 @@ func (l *Lower) loopAround() *loop {
 }
 
 // placeVector places the definition of dst in front of lp, if that is a loop and has room.
-func (l *Lower) placeVector(lp *loop, low, high uint64, dst regalloc.VReg) bool {
+func (l *Place) placeVector(lp *loop, low, high uint64, dst regalloc.VReg) bool {
 	if lp == nil || lp.made == maxMade || !l.hasRoom(l.homeOf(l.Order, lp)) {
 		return false
 	}
@@ -56,7 +56,7 @@ func (l *Lower) placeVector(lp *loop, low, high uint64, dst regalloc.VReg) bool 
 
 // PlaceInFront returns a register with the address of offset in memory m, which is defined in front of the loop around the instruction being
 // lowered, and serves all who ask for the same place. It reports whether there is a loop, and room. An access to the memory must be what asks.
-func (l *Lower) PlaceInFront(m clif.MemoryIndex, offset uint64) (regalloc.VReg, bool) {
+func (l *Place) PlaceInFront(m clif.MemoryIndex, offset uint64) (regalloc.VReg, bool) {
 	lp := l.loopAround()
 	if lp == nil {
 		return regalloc.NoVReg, false

@@ -38,7 +38,7 @@ func (p *boundsProofs) begin(f *clif.Func) {
 }
 
 // surely returns how many bytes memory m has at least.
-func (l *Lower) surely(m uint32) uint64 { return l.Mod.Memories[m].Min * abi.PageSize }
+func (l *Query) surely(m uint32) uint64 { return l.Mod.Memories[m].Min * abi.PageSize }
 
 // endOf returns how many bytes from its address on the access d needs. An offset of 2^32 is out of bounds whatever the address is, and
 // sums of an i32 and it do not wrap at 64 bits.
@@ -46,7 +46,7 @@ func endOf(d *clif.InstData) uint64 { return min(d.Imm, 1<<32) + uint64(d.Access
 
 // inBoundsBy returns which instruction shows that the access i in block b of the order, which d describes, is in bounds: NoInst if it surely is, or i if
 // it has to show that itself. Accesses are visited in the order of blocks, each once.
-func (l *Lower) inBoundsBy(i clif.Inst, d *clif.InstData, b uint32) clif.Inst {
+func (l *Place) inBoundsBy(i clif.Inst, d *clif.InstData, b uint32) clif.Inst {
 	end := endOf(d)
 	if x, ok := l.Iconst(d.ArgA()); ok && x+end <= l.surely(d.Aux) {
 		return clif.NoInst
@@ -63,7 +63,7 @@ func (l *Lower) inBoundsBy(i clif.Inst, d *clif.InstData, b uint32) clif.Inst {
 }
 
 // noteBounds fills inBounds for the access i to a memory without explicit checks.
-func (l *Lower) noteBounds(i clif.Inst, d *clif.InstData, b uint32) {
+func (l *Place) noteBounds(i clif.Inst, d *clif.InstData, b uint32) {
 	l.inBounds[i] = l.inBoundsBy(i, d, b) != i
 	if l.inBounds[i] && d.Op == clif.OpLoad {
 		l.proofs.loads = append(stop.Room(l.F.Stop, l.proofs.loads), i)
@@ -71,7 +71,7 @@ func (l *Lower) noteBounds(i clif.Inst, d *clif.InstData, b uint32) {
 }
 
 // dropLoads leaves out the loads in bounds that nothing uses. No proof is one of them.
-func (l *Lower) dropLoads() {
+func (l *Place) dropLoads() {
 	for n, i := range l.proofs.loads {
 		l.F.Stop.PollAt(n)
 		l.sunk[i] = l.uses[l.F.Insts[i].Result] == 0
@@ -79,7 +79,7 @@ func (l *Lower) dropLoads() {
 }
 
 // FaultOf returns how the access i to a memory without explicit checks, which d describes, may fault.
-func (l *Lower) FaultOf(i clif.Inst, d *clif.InstData) Fault {
+func (l *Query) FaultOf(i clif.Inst, d *clif.InstData) Fault {
 	if l.inBounds[i] {
 		return NoFault
 	}
@@ -87,7 +87,7 @@ func (l *Lower) FaultOf(i clif.Inst, d *clif.InstData) Fault {
 }
 
 // dominates reports whether block a of the order dominates b, as far as it is near.
-func (l *Lower) dominates(a, b uint32) bool {
+func (l *Place) dominates(a, b uint32) bool {
 	if l.flat() {
 		return a == b
 	}

@@ -18,7 +18,7 @@ type joined struct {
 const maxJoin = 32
 
 // InFront returns the nearest instruction in front of i in the same block for which fits holds, if Join may have it; else NoInst.
-func (l *Lower) InFront(i clif.Inst, fits func(d *clif.InstData) bool) clif.Inst {
+func (l *Query) InFront(i clif.Inst, fits func(d *clif.InstData) bool) clif.Inst {
 	if l.Joined(i) != nil {
 		return clif.NoInst // it is such an instruction itself
 	}
@@ -32,13 +32,13 @@ func (l *Lower) InFront(i clif.Inst, fits func(d *clif.InstData) bool) clif.Inst
 }
 
 // Join leaves it to front, which InFront has returned, to define the result of d, the instruction being lowered.
-func (l *Lower) Join(front clif.Inst, d *clif.InstData) {
+func (l *Place) Join(front clif.Inst, d *clif.InstData) {
 	l.Def(&l.F.Insts[front], 0) // so that it is lowered
 	l.joins = append(l.joins, joined{front, d})
 }
 
 // Joined returns the instruction whose result i has to define too, or nil. There are few: each waits for one that is near.
-func (l *Lower) Joined(i clif.Inst) *clif.InstData {
+func (l *Query) Joined(i clif.Inst) *clif.InstData {
 	for n := range l.joins {
 		if l.joins[n].front == i {
 			return l.joins[n].behind
@@ -48,7 +48,7 @@ func (l *Lower) Joined(i clif.Inst) *clif.InstData {
 }
 
 // DefBoth returns the registers of the results of front and of the instruction that it was joined with, which no longer waits.
-func (l *Lower) DefBoth(front clif.Inst) (first, second regalloc.VReg) {
+func (l *Place) DefBoth(front clif.Inst) (first, second regalloc.VReg) {
 	n := 0
 	for l.joins[n].front != front {
 		n++

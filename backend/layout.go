@@ -39,7 +39,7 @@ type blockPlan struct {
 	placed bool
 	// ends is where the block's code ends, once it is emitted.
 	ends uint32
-	// landing is the label in front of the code that Target.EmitLanding emits, 0 if there is none.
+	// landing is the label in front of the code of Target.Landing, 0 if there is none.
 	landing machbuffer.Label
 }
 
@@ -230,7 +230,7 @@ func (e *Emitter) throughTops() {
 // landings notes the blocks to which indirect jumps lead, and counts the bytes of their landing code. worst counts these
 // bytes for all blocks.
 func (e *Emitter) landings() {
-	if e.Target.EmitLanding == nil {
+	if len(e.Target.Landing) == 0 {
 		return
 	}
 	for _, n := range e.VC.Indirect {
@@ -238,7 +238,7 @@ func (e *Emitter) landings() {
 		for _, b := range blocks[:len(blocks)-1] {
 			if p := &e.blocks[e.Dest(b)]; p.landing == 0 {
 				p.landing = e.Buf.NewLabel()
-				p.body = min(p.body+e.Target.LandingBytes, tooFar)
+				p.body = min(p.body+uint32(len(e.Target.Landing)), tooFar)
 			}
 		}
 	}
@@ -268,13 +268,13 @@ func (e *Emitter) measure() {
 			in.Stop.PollAt(int(i))
 			end := in.Insts[i].OperandEnd
 			if allocs := e.Out.Allocs[start:end]; !leftOut(allocs) {
-				n = min(n+maxBytes(e, regalloc.Inst(i), allocs), tooFar)
+				n = min(n+maxBytes(e, &e.VC.Insts[i], allocs), tooFar)
 			}
 			start = end
 		}
 		for len(edits) > 0 && edits[0].Point.Inst() < regalloc.Inst(blk.Insts.End) {
 			in.Stop.PollAt(len(edits))
-			n = min(n+e.Target.MaxEdit(e, &edits[0]), tooFar)
+			n = min(n+e.maxEdit(&edits[0]), tooFar)
 			edits = edits[1:]
 		}
 		n = min(n+e.savesBytes(regalloc.Block(bi)), tooFar)
@@ -284,7 +284,7 @@ func (e *Emitter) measure() {
 			p.empty = int(to) > bi || int(to) < bi && (!e.blocks[to].empty || e.isTop(uint32(to)))
 		}
 		if !p.empty {
-			worst = min(worst+p.body+e.loopPadding()+e.Target.LandingBytes+e.Target.MaxBranches, tooFar)
+			worst = min(worst+p.body+e.loopPadding()+uint32(len(e.Target.Landing))+e.Target.MaxBranches, tooFar)
 		}
 	}
 	e.blocks[len(in.Blocks)].worst = worst
@@ -322,7 +322,7 @@ func (e *Emitter) Distance(to int) uint32 {
 	if b := e.end(e.Block); b < tooFar {
 		d := b - e.blocks[to].label
 		if e.blocks[to].landing != 0 {
-			d += e.Target.LandingBytes
+			d += uint32(len(e.Target.Landing))
 		}
 		return d
 	}

@@ -10,62 +10,83 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// Lower is the context of lowering: blocks in reverse of the final order, in each
-// block instructions from last to first, so that uses are seen before definitions. An
-// instruction without effects whose result nothing has used is not lowered:
-// it was dead, or its users have folded it.
+// Lowering goes through blocks in reverse of the final order, in each block through instructions from last to first, so that uses are seen
+// before definitions. An instruction without effects whose result nothing has used is not lowered: it was dead, or its users have folded it.
 //
-// Its parts hold facts known in advance (DefUse), the code made so far (VCodeBuilder), and the places of constants and bases (hoister).
-// The rest is between them: which definitions have a register by now, and which have been folded.
-type Lower struct {
+// Its context is one struct of three layers, each with the one in front of it inside: Query, Place and Emit. What is called with one of them can do no
+// more than that layer: guards of rules ask, lowering functions emit. The layers are parts of one memory, so that going from one to another costs nothing.
+
+// Query is what may be asked at the instruction being lowered. No method of it, nor of DefUse, that others can call changes anything.
+type Query struct {
 	DefUse
-	VCodeBuilder
-	hoister
 
 	Mod    *clif.Module
 	Layout *instance.Layout
 	Target *Target
 	Order  *BlockOrder
 
-	sig    abi.Sig          // of the call being lowered
-	kinds  [2][]abi.ArgKind // scratch
-	fnSig  abi.Sig          // of the function
-	hidden regalloc.VReg    // the caller's result area
+	code   *VCode        // being made
+	fnSig  abi.Sig       // of the function
+	hidden regalloc.VReg // the caller's result area
 
 	noSpectre bool // Options.NoSpectre
-	// constsStay: each block makes all constants that it uses, so that none lives in another.
-	constsStay bool
-	consts     []clif.Inst // that the block being lowered uses and makes
-	depths     []uint16    // by Inst, of constants: how many loops are around
-	made       []madeConst // if tracing: all of consts, of all blocks
 
-	control *rewrite.Control // nil: all rules apply, and nothing is recorded
-	trace   *Trace           // nil unless tracing
-
-	matches []*Match // of the questions that are being asked, and free ones
-	asking  int      // how many are being asked
-
-	vregs    []regalloc.VReg    // by Value, NoVReg until something uses it
-	color    []uint32           // by Inst: equal if no write, call or trap lies between, except traps of loads
-	loads    []uint32           // by Inst: how many loads lie before it
-	sunk     []bool             // by Inst: folded into its only user, or left out
-	sums     []sharedSum        // empty between blocks
-	joins    []joined           // the same
-	tables   []sharedTable      // the same
-	resized  [][2]regalloc.VReg // the same
-	tops     tops
-	checked  checkedMemories
-	proofs   boundsProofs
-	inBounds []bool // by Inst, of accesses to memories without explicit checks: surely in bounds where it stands
+	vregs    []regalloc.VReg // by Value, NoVReg until something uses it
+	color    []uint32        // by Inst: equal if no write, call or trap lies between, except traps of loads
+	loads    []uint32        // by Inst: how many loads lie before it
+	sunk     []bool          // by Inst: folded into its only user, or left out
+	inBounds []bool          // by Inst, of accesses to memories without explicit checks: surely in bounds where it stands
+	sums     []sharedSum     // empty between blocks
+	joins    []joined        // the same
 
 	block  int       // being lowered, in Order
 	cur    clif.Inst // the instruction being lowered
 	noSink int       // loads must stay where they are
 }
 
+// Place gives values their registers, and decides where what several instructions share is defined: constants and bases, in front of loops and in the
+// blocks that dominate their uses (hoister), bases and sizes of memories that move, sums of addresses. It appends no code.
+type Place struct {
+	Query
+	hoister
+
+	kinds [2][]abi.ArgKind // scratch
+
+	// constsStay: each block makes all constants that it uses, so that none lives in another.
+	constsStay bool
+	consts     []clif.Inst // that the block being lowered uses and makes
+	depths     []uint16    // by Inst, of constants: how many loops are around
+
+	tables  []sharedTable      // empty between blocks
+	resized [][2]regalloc.VReg // the same
+	checked checkedMemories
+	proofs  boundsProofs
+}
+
+// Emit appends VCode: instructions with their operands, by rules or by lowering functions.
+type Emit struct {
+	Place
+	VCodeBuilder
+
+	sig abi.Sig // of the call being lowered
+
+	control *rewrite.Control // nil: all rules apply, and nothing is recorded
+	trace   *Trace           // nil unless tracing
+
+	matches []*Match // of the questions that are being asked, and free ones
+	asking  int      // how many are being asked
+}
+
+// lowering goes through a function's blocks and instructions.
+type lowering struct {
+	Emit
+	tops tops
+	made []madeConst // if tracing: all constants that blocks make, of all blocks
+}
+
 // Run lowers f into vc. o is the block order of f.
-func (l *Lower) Run(f *clif.Func, o *BlockOrder, vc *VCode) {
-	l.Mod, l.Order = f.Mod, o
+func (l *lowering) Run(f *clif.Func, o *BlockOrder, vc *VCode) {
+	l.Mod, l.Order, l.code = f.Mod, o, vc
 	l.DefUse.begin(f)
 	l.VCodeBuilder.begin(f.Stop, vc, len(o.Blocks), len(f.Insts))
 	l.hoister.begin(f.Stop, o, len(f.Mod.Memories))
@@ -84,7 +105,7 @@ func (l *Lower) Run(f *clif.Func, o *BlockOrder, vc *VCode) {
 	l.tops.split(l.vc, o)
 }
 
-func (l *Lower) reset() {
+func (l *lowering) reset() {
 	f := l.F
 	l.vregs = stop.Zeroed(f.Stop, l.vregs, len(f.Values))
 	for i := range l.vregs {
@@ -103,7 +124,7 @@ func (l *Lower) reset() {
 
 // analyse counts uses and colours instructions. It looks through uextend, and through ireduce of a value that
 // fits: an i32 is always zero-extended, so operand and result share a register.
-func (l *Lower) analyse() {
+func (l *Place) analyse() {
 	f := l.F
 	col, loads := uint32(0), uint32(0)
 	for bi := range l.Order.Blocks {
@@ -131,7 +152,7 @@ func (l *Lower) analyse() {
 			l.countArgs(d)
 			if d.Op == clif.OpIconst || d.Op == clif.OpFconst || d.Op == clif.OpVconst {
 				l.depths[i] = l.Order.Blocks[bi].LoopDepth
-				l.sunk[i] = !l.constsStay && l.depths[i] > 0 && l.Target.Hoist(d) && l.hoist(&l.DefUse, l.Order, bi, i, d)
+				l.sunk[i] = !l.constsStay && l.depths[i] > 0 && l.Target.hoists(d) && l.hoist(&l.DefUse, l.Order, bi, i, d)
 				continue
 			}
 			l.expectBases(d, bi)
@@ -152,7 +173,7 @@ func (l *Lower) analyse() {
 }
 
 // lowerBlock lowers block b of the order.
-func (l *Lower) lowerBlock(b int) {
+func (l *lowering) lowerBlock(b int) {
 	l.block = b
 	l.enterVersions(b)
 	lb := &l.Order.Blocks[b]
@@ -201,7 +222,7 @@ func (l *Lower) lowerBlock(b int) {
 			if fn == nil {
 				panic(Unsupported("the instruction " + d.Op.String() + " is not supported on " + l.Target.Name))
 			}
-			fn(l, i, d)
+			fn(&l.Emit, i, d)
 		}
 		if terminator {
 			l.lowerResized()
@@ -222,7 +243,7 @@ func (l *Lower) lowerBlock(b int) {
 // is valid but cannot be compiled.
 type Unsupported string
 
-func (l *Lower) anyUsed(d *clif.InstData) bool {
+func (l *Query) anyUsed(d *clif.InstData) bool {
 	for n := clif.Value(0); n < clif.Value(d.NumResults); n++ {
 		if l.vregs[d.Result+n] != regalloc.NoVReg {
 			return true
@@ -232,7 +253,7 @@ func (l *Lower) anyUsed(d *clif.InstData) bool {
 }
 
 // edges fills the block's successors and the arguments that edges pass.
-func (l *Lower) edges(b int) {
+func (l *lowering) edges(b int) {
 	in := &l.vc.In
 	start := uint32(len(in.Edges))
 	for _, s := range l.Order.SuccsOf(b) {
@@ -251,7 +272,7 @@ func (l *Lower) edges(b int) {
 
 // edgeArg returns the register of v as an argument: an integer of as many bytes as its type has, since that is what parameters have. Where v has another one, it is
 // copied in front of the terminator.
-func (l *Lower) edgeArg(v clif.Value) regalloc.VReg {
+func (l *Place) edgeArg(v clif.Value) regalloc.VReg {
 	r := l.Use(v)
 	t := l.F.TypeOf(v)
 	if bytes := l.BytesOfVReg(r); t == clif.I64 && bytes == 8 || t == clif.I32 && bytes == 4 || t != clif.I64 && t != clif.I32 {
@@ -263,15 +284,15 @@ func (l *Lower) edgeArg(v clif.Value) regalloc.VReg {
 }
 
 // lowerResized appends the copies that edgeArg asked for.
-func (l *Lower) lowerResized() {
+func (l *lowering) lowerResized() {
 	for _, c := range l.resized {
 		l.group(0)
-		l.Emit(Inst{Op: l.Target.Common.Copy, Size: 4}, c[0], c[1])
+		l.Emit.Emit(Inst{Op: l.Target.Common.Copy, Size: 4}, c[0], c[1])
 	}
 	l.resized = l.resized[:0]
 }
 
-func (l *Lower) blockParams(b int, orig clif.Block) {
+func (l *lowering) blockParams(b int, orig clif.Block) {
 	in := &l.vc.In
 	start := uint32(len(in.VRegLists))
 	for _, p := range l.F.Params(orig) {
@@ -282,7 +303,7 @@ func (l *Lower) blockParams(b int, orig clif.Block) {
 
 // lowerEntry appends what comes first in the function: the arguments, then bases
 // of memories.
-func (l *Lower) lowerEntry() {
+func (l *lowering) lowerEntry() {
 	f := l.F
 	if l.Order.Blocks[0].Orig == clif.NoBlock { // synthetic: it passes the arguments on
 		in := &l.vc.In
@@ -308,7 +329,7 @@ func (l *Lower) lowerEntry() {
 }
 
 // lowerArgs appends the OpArgs; vregs are the parameters, NoVReg if unused.
-func (l *Lower) lowerArgs(vregs []regalloc.VReg) {
+func (l *lowering) lowerArgs(vregs []regalloc.VReg) {
 	l.group(0)
 	if l.hidden != regalloc.NoVReg {
 		l.Ops = append(l.Ops, regalloc.FixedDef(l.hidden, regalloc.IntReg(int(l.fnSig.HiddenReg))))
@@ -324,4 +345,4 @@ func (l *Lower) lowerArgs(vregs []regalloc.VReg) {
 // EndsHere reports whether nothing after the instruction being lowered uses v:
 // code is lowered backwards, so a later user would have asked for its register.
 // (A user earlier in the code may still follow, in the next iteration of a surrounding loop.)
-func (l *Lower) EndsHere(v clif.Value) bool { return l.vregs[l.Resolve(v)] == regalloc.NoVReg }
+func (l *Query) EndsHere(v clif.Value) bool { return l.vregs[l.Resolve(v)] == regalloc.NoVReg }

@@ -8,30 +8,39 @@ import (
 
 // This file is the machine-independent part of lowering constants, conditions, jumps, traps, calls and returns.
 
-func lowerIconst(l *Lower, _ clif.Inst, d *clif.InstData) {
+func lowerIconst(l *Emit, _ clif.Inst, d *clif.InstData) {
 	x := int64(d.Imm)
 	if d.Type == clif.I32 {
 		x = int64(uint32(d.Imm))
 	}
-	l.Target.IntConst(l, x, l.Def(d, 0))
+	l.IntConst(x, l.Def(d, 0))
 }
 
-func lowerRefNull(l *Lower, _ clif.Inst, d *clif.InstData) { l.Target.IntConst(l, 0, l.Def(d, 0)) }
+func lowerRefNull(l *Emit, _ clif.Inst, d *clif.InstData) { l.IntConst(0, l.Def(d, 0)) }
+
+// IntConst appends dst = x, rematerialisable.
+func (l *Emit) IntConst(x int64, dst regalloc.VReg) {
+	in := Inst{Op: l.Target.Common.IntConst, Size: 8, Imm: x}
+	if zero := l.Target.Common.Zero; x == 0 && zero != 0 {
+		in.Op, in.Size = zero, 4
+	}
+	l.EmitRemat(in, dst)
+}
 
 // Temp appends a fresh register with the constant x.
-func (l *Lower) Temp(x int64) regalloc.VReg {
+func (l *Emit) Temp(x int64) regalloc.VReg {
 	v := l.NewVReg(clif.I64)
-	l.Target.IntConst(l, x, v)
+	l.IntConst(x, v)
 	return v
 }
 
 // lowerFuncAddr appends the reference to a function. The reference to an import is the one that its exporter made.
-func lowerFuncAddr(l *Lower, _ clif.Inst, d *clif.InstData) {
+func lowerFuncAddr(l *Emit, _ clif.Inst, d *clif.InstData) {
 	fn := clif.FuncIndex(d.Aux)
 	in := Inst{Op: l.Target.Common.Lea, Size: 8}
 	off, ok := uint32(0), true
 	if l.Layout.IsImport(fn) {
-		in.Op, off = l.Full(clif.I64).Op, l.Layout.Import(fn)+8
+		in.Op, off = l.Full(clif.I64).Op, l.Layout.Import(fn)+abi.ImportDesc
 	} else if off, ok = l.Layout.Desc(fn); !ok {
 		panic("reference to a function without a descriptor")
 	}
@@ -70,7 +79,7 @@ func (c *Comparison) Regs() []regalloc.VReg { return c.regs[:c.n] }
 func (c *Comparison) First() regalloc.VReg { return c.regs[0] }
 
 // Push appends the comparison with the given tail and the tail's registers.
-func (c *Comparison) Push(l *Lower, tail Tail, flags regalloc.InstFlags, regs ...regalloc.VReg) {
+func (c *Comparison) Push(l *Emit, tail Tail, flags regalloc.InstFlags, regs ...regalloc.VReg) {
 	c.In.Tail = tail
 	c.Add(regs...)
 	l.operands(&c.In, c.regs[:c.n]...)
@@ -84,7 +93,7 @@ func (c *Comparison) Push(l *Lower, tail Tail, flags regalloc.InstFlags, regs ..
 
 // Truth returns a comparison that holds if the i32 v is not zero. Comparisons that
 // define v are folded; if they have other users too, loads are not folded into them.
-func (l *Lower) Truth(v clif.Value) (c Comparison) {
+func (l *Emit) Truth(v clif.Value) (c Comparison) {
 	var invert uint8 // bit 0 of the condition
 	held := 0
 	for l.isComparison(v) {
@@ -103,19 +112,19 @@ func (l *Lower) Truth(v clif.Value) (c Comparison) {
 			break
 		}
 		_, d := l.DefInst(v)
-		c = l.Target.Compare(l, d)
+		c = l.Target.Compare(l, d, v)
 		l.HoldLoads(-held)
 		c.In.Cond ^= invert
 		return c
 	}
-	c = l.Target.CompareZero(l, clif.I32, v, clif.Ne)
+	c = l.Target.Compare(l, nil, v)
 	l.HoldLoads(-held)
 	c.In.Cond ^= invert
 	return c
 }
 
 // isComparison reports whether v is the result of an icmp, fcmp or ref_is_null.
-func (l *Lower) isComparison(v clif.Value) bool {
+func (l *Query) isComparison(v clif.Value) bool {
 	switch l.defOpcode(v) {
 	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull:
 		return true
@@ -125,10 +134,10 @@ func (l *Lower) isComparison(v clif.Value) bool {
 
 // Holds returns a comparison that holds if the result of d, an icmp, fcmp or ref_is_null, is 1. If d complements another
 // comparison, that one may be used.
-func (l *Lower) Holds(d *clif.InstData) Comparison {
+func (l *Emit) Holds(d *clif.InstData) Comparison {
 	b, ok := l.Fold(RuleCondEqz, clif.I32, d.Result, 4)
 	if !ok {
-		return l.Target.Compare(l, d)
+		return l.Target.Compare(l, d, d.Result)
 	}
 	c := l.Truth(b.X())
 	if d.IntCC() == clif.Eq {
@@ -137,53 +146,50 @@ func (l *Lower) Holds(d *clif.InstData) Comparison {
 	return c
 }
 
-func lowerTrap(l *Lower, _ clif.Inst, d *clif.InstData) {
+func lowerTrap(l *Emit, _ clif.Inst, d *clif.InstData) {
 	l.Push(Inst{Op: OpTrap, Trap: d.Cond}, regalloc.IsTerminator)
 }
 
-func lowerJump(l *Lower, _ clif.Inst, _ *clif.InstData) { l.jump() }
+func lowerJump(l *Emit, _ clif.Inst, _ *clif.InstData) { l.JumpIfOne() }
 
-func (l *Lower) jump() { l.Push(Inst{Op: OpJump}, regalloc.IsTerminator) }
-
-func lowerBranch(l *Lower, _ clif.Inst, d *clif.InstData) {
-	if l.NumSuccs() == 1 {
-		l.jump()
-		return
+// JumpIfOne appends the end of the block being lowered if the block has one successor, and reports that.
+func (l *Emit) JumpIfOne() bool {
+	if l.NumSuccs() != 1 {
+		return false
 	}
-	l.Target.Branch(l, d.ArgA())
+	l.Push(Inst{Op: OpJump}, regalloc.IsTerminator)
+	return true
 }
 
 // MaxChain is the largest number of entries of a br_table that becomes a chain of comparisons.
 const MaxChain = 4
 
-func lowerBrTable(l *Lower, _ clif.Inst, d *clif.InstData) {
-	if l.NumSuccs() == 1 {
-		l.jump()
-		return
+func lowerBrTable(l *Emit, _ clif.Inst, d *clif.InstData) {
+	if !l.JumpIfOne() {
+		lowerTable(l, d, 0)
 	}
-	l.lowerTable(d, 0)
 }
 
 // lowerTableFirst applies RuleTableFirst.
-func lowerTableFirst(l *Lower, m *Match) {
+func lowerTableFirst(l *Emit, m *Match) {
 	entries := l.TableEdges(int(m.D.Args[2]))
 	first := 1
 	for first < len(entries)-1 && entries[first] == entries[0] {
 		l.F.Stop.PollAt(first)
 		first++
 	}
-	l.lowerTable(m.D, first)
+	lowerTable(l, m.D, first)
 }
 
 // lowerTable appends the jump table of the br_table d; a comparison in front of it decides its first entries.
-func (l *Lower) lowerTable(d *clif.InstData, first int) {
-	in := l.jumpTable(l.Target.Common.JumpTable, d)
+func lowerTable(l *Emit, d *clif.InstData, first int) {
+	in := jumpTable(l, l.Target.Common.JumpTable, d)
 	in.SetFirst(first)
 	index := l.Use(d.ArgA())
 	if l.noSpectre {
 		in.Op = l.Target.Common.JumpTableBare
 	}
-	if l.Target.EmitLanding != nil {
+	if len(l.Target.Landing) > 0 {
 		l.vc.Indirect = append(l.vc.Indirect, in.Table())
 	}
 	l.Ops = append(l.Ops, regalloc.UseOf(index, regalloc.Reg),
@@ -193,19 +199,19 @@ func (l *Lower) lowerTable(d *clif.InstData, first int) {
 }
 
 // jumpTable returns op with the entries of the br_table d.
-func (l *Lower) jumpTable(op Op, d *clif.InstData) Inst {
+func jumpTable(l *Emit, op Op, d *clif.InstData) Inst {
 	entries := l.TableEdges(int(d.Args[2]))
 	return Inst{Op: op, Size: 4}.OfTable(l.JumpTable(entries, op == l.Target.Common.JumpChain), len(entries)-1)
 }
 
 // lowerChain applies RuleTableChain.
-func lowerChain(l *Lower, m *Match) {
-	in := l.jumpTable(l.Target.Common.JumpChain, m.D)
+func lowerChain(l *Emit, m *Match) {
+	in := jumpTable(l, l.Target.Common.JumpChain, m.D)
 	l.Ops = append(l.Ops, regalloc.UseOf(l.Use(m.X()), regalloc.Reg))
 	l.Push(in, regalloc.IsTerminator)
 }
 
-func lowerCall(l *Lower, _ clif.Inst, d *clif.InstData) {
+func lowerCall(l *Emit, _ clif.Inst, d *clif.InstData) {
 	fn := clif.FuncIndex(d.Aux)
 	in := Inst{Op: l.Target.Common.Call}.OfSymbol(SymFunc(d.Aux))
 	if l.Layout.IsImport(fn) {
@@ -214,12 +220,12 @@ func lowerCall(l *Lower, _ clif.Inst, d *clif.InstData) {
 	l.Call(d, l.Mod.FuncSig(fn), in)
 }
 
-func lowerCallRef(l *Lower, _ clif.Inst, d *clif.InstData) {
+func lowerCallRef(l *Emit, _ clif.Inst, d *clif.InstData) {
 	in := Inst{Op: l.Target.Common.CallInd, Size: 8, Mode: ModeBase, Disp: abi.DescCode}
 	l.Call(d, &l.Mod.Sigs[d.Aux], in, regalloc.UseOf(l.Use(d.ArgA()), regalloc.Reg))
 }
 
-func lowerReturn(l *Lower, _ clif.Inst, d *clif.InstData) {
+func lowerReturn(l *Emit, _ clif.Inst, d *clif.InstData) {
 	for n, v := range l.F.ListOperands(d) {
 		if base, word, ok := l.Hidden(n); ok {
 			l.storeReg(Based(base, int32(8*word)), l.Use(clif.Value(v)))

@@ -19,8 +19,29 @@ func ClassOf(t clif.Type) regalloc.Class {
 	return regalloc.Int
 }
 
+// NewVReg returns a fresh virtual register for values of type t. In that of an i32 the upper half is zero.
+func (l *Place) NewVReg(t clif.Type) regalloc.VReg {
+	in := &l.code.In
+	info := regalloc.VRegInfo{Class: ClassOf(t), Bytes: 8, Ref: t == clif.Ref, Remat: regalloc.NoInst}
+	switch t {
+	case clif.I32:
+		info.Bytes = 4
+	case clif.V128:
+		info.Bytes = 16
+		l.code.HasVectors = true
+	}
+	in.VRegs = append(in.VRegs, info)
+	return regalloc.VReg(len(in.VRegs) - 1)
+}
+
+// ClassOfVReg returns the bank of r.
+func (l *Query) ClassOfVReg(r regalloc.VReg) regalloc.Class { return l.code.In.VRegs[r].Class }
+
+// BytesOfVReg returns how many bytes the values of r have.
+func (l *Query) BytesOfVReg(r regalloc.VReg) uint8 { return l.code.In.VRegs[r].Bytes }
+
 // Use returns the register of v, which the instruction being lowered needs.
-func (l *Lower) Use(v clif.Value) regalloc.VReg {
+func (l *Place) Use(v clif.Value) regalloc.VReg {
 	v = l.Resolve(v)
 	r := l.vregs[v]
 	if r == regalloc.NoVReg {
@@ -32,7 +53,7 @@ func (l *Lower) Use(v clif.Value) regalloc.VReg {
 }
 
 // Def returns the register of result n of d, a fresh one if nothing uses it.
-func (l *Lower) Def(d *clif.InstData, n int) regalloc.VReg {
+func (l *Place) Def(d *clif.InstData, n int) regalloc.VReg {
 	v := d.Result + clif.Value(n)
 	r := l.vregs[v]
 	if r == regalloc.NoVReg {
@@ -43,7 +64,7 @@ func (l *Lower) Def(d *clif.InstData, n int) regalloc.VReg {
 }
 
 // newVRegOf returns a fresh virtual register for the value v. An i64 for which an i32 stands is one of 4 bytes, too, and a mask one of 8.
-func (l *Lower) newVRegOf(v clif.Value) regalloc.VReg {
+func (l *Place) newVRegOf(v clif.Value) regalloc.VReg {
 	t := l.F.Values[v].Type
 	switch {
 	case l.halves[v]:
@@ -55,7 +76,7 @@ func (l *Lower) newVRegOf(v clif.Value) regalloc.VReg {
 }
 
 // OnlyDef is DefOf for a definition that has no other user.
-func (l *Lower) OnlyDef(v clif.Value, op clif.Opcode, t clif.Type) *clif.InstData {
+func (l *Query) OnlyDef(v clif.Value, op clif.Opcode, t clif.Type) *clif.InstData {
 	if d := l.DefOf(v, op, t); d != nil && l.OnlyUse(v) {
 		return d
 	}
@@ -64,7 +85,7 @@ func (l *Lower) OnlyDef(v clif.Value, op clif.Opcode, t clif.Type) *clif.InstDat
 
 // Low returns the register of v for an instruction that reads only the low 32
 // bits.
-func (l *Lower) Low(v clif.Value) regalloc.VReg {
+func (l *Emit) Low(v clif.Value) regalloc.VReg {
 	if l.defOpcode(v) == clif.OpIreduce {
 		if b, ok := l.Fold(RuleLowReduce, clif.I32, v, 4); ok {
 			v = b.X()
@@ -74,7 +95,7 @@ func (l *Lower) Low(v clif.Value) regalloc.VReg {
 }
 
 // LowBut is Low of x if rule r, of TermOperand, replaces v, an operand of type t, by x; else it is Low of v.
-func (l *Lower) LowBut(r Rule, t clif.Type, v clif.Value) regalloc.VReg {
+func (l *Emit) LowBut(r Rule, t clif.Type, v clif.Value) regalloc.VReg {
 	if b, ok := l.Fold(r, t, v, 1); ok {
 		v = b.X()
 	}
@@ -82,7 +103,7 @@ func (l *Lower) LowBut(r Rule, t clif.Type, v clif.Value) regalloc.VReg {
 }
 
 // UseAs returns the register of v for an operation of type t.
-func (l *Lower) UseAs(t clif.Type, v clif.Value) regalloc.VReg {
+func (l *Emit) UseAs(t clif.Type, v clif.Value) regalloc.VReg {
 	if t == clif.I32 {
 		return l.Low(v)
 	}
@@ -91,7 +112,7 @@ func (l *Lower) UseAs(t clif.Type, v clif.Value) regalloc.VReg {
 
 // Narrow returns a value with the same low bytes as v. It skips operations that change only the
 // other bytes.
-func (l *Lower) Narrow(v clif.Value, bytes int) clif.Value {
+func (l *Emit) Narrow(v clif.Value, bytes int) clif.Value {
 	for {
 		rule := RuleNarrowExtend
 		switch l.defOpcode(v) {
@@ -129,14 +150,14 @@ func SizeOf(t clif.Type) uint8 { return uint8(t.Bits() / 8) }
 
 // OnlyUse reports whether the instruction being lowered is the only user of v, so
 // that folding v's definition saves it.
-func (l *Lower) OnlyUse(v clif.Value) bool {
+func (l *Query) OnlyUse(v clif.Value) bool {
 	v = l.Resolve(v)
 	return l.uses[v] == 1 && l.vregs[v] == regalloc.NoVReg && l.noSink == 0
 }
 
 // Release takes back a use of v by the instruction being lowered, which repeats v's definition instead. An earlier user may then become v's
 // only one.
-func (l *Lower) Release(v clif.Value) {
+func (l *Place) Release(v clif.Value) {
 	if v = l.Resolve(v); l.uses[v] < maxUses {
 		l.uses[v]--
 	}
@@ -147,7 +168,7 @@ func (l *Lower) Release(v clif.Value) {
 // v's only user, and no write, call or other trap lies between. Loads do not pass each
 // other, either: the first one must trap first. Nor can a trapif do a load: an instruction
 // has one source, and the two traps have different ones.
-func (l *Lower) SinkableLoad(v clif.Value) (clif.Inst, *clif.InstData) {
+func (l *Query) SinkableLoad(v clif.Value) (clif.Inst, *clif.InstData) {
 	v = l.Resolve(v)
 	vd := &l.F.Values[v]
 	if vd.Kind != clif.ValueResult || l.uses[v] != 1 || l.noSink > 0 || l.vregs[v] != regalloc.NoVReg {
@@ -170,7 +191,7 @@ func (l *Lower) SinkableLoad(v clif.Value) (clif.Inst, *clif.InstData) {
 }
 
 // sink marks a load, or another instruction with a result, as folded into the instruction being lowered.
-func (l *Lower) sink(i clif.Inst) {
+func (l *Emit) sink(i clif.Inst) {
 	l.sunk[i] = true
 	if l.F.Insts[i].Op == clif.OpLoad && !l.inBounds[i] { // else only the user may fault
 		l.foldLoad(l.F.Srcs[i])
@@ -179,7 +200,7 @@ func (l *Lower) sink(i clif.Inst) {
 
 // HoldLoads keeps loads from being sunk: n of 1 begins this, n of -1 ends it, and it nests. It is for the operands of a
 // definition that is folded although it has other users.
-func (l *Lower) HoldLoads(n int) { l.noSink += n }
+func (l *Place) HoldLoads(n int) { l.noSink += n }
 
 // maxDelay is the largest number of instructions that a definition is moved past.
 const maxDelay = 16
@@ -187,7 +208,7 @@ const maxDelay = 16
 // Delayed returns the instruction that defines v, which has no effects, if the terminator being lowered may do its
 // work: it is in the same block, and nothing between the two uses v. The instruction with the only result except
 // may use v, since it is folded into the terminator too.
-func (l *Lower) Delayed(v, except clif.Value) (clif.Inst, *clif.InstData) {
+func (l *Query) Delayed(v, except clif.Value) (clif.Inst, *clif.InstData) {
 	v = l.Resolve(v)
 	i, d := l.DefInst(v)
 	if d == nil || !d.Op.IsPure() || l.sunk[i] || l.Order.Blocks[l.block].Orig == clif.NoBlock {
@@ -211,7 +232,7 @@ func (l *Lower) Delayed(v, except clif.Value) (clif.Inst, *clif.InstData) {
 
 // JumpTable returns the number of a jump table with the given edges of the block. If chained is set, a chain of comparisons
 // takes the place of the table.
-func (l *Lower) JumpTable(edges []uint32, chained bool) uint32 {
+func (l *Emit) JumpTable(edges []uint32, chained bool) uint32 {
 	succs := l.Order.SuccsOf(l.block)
 	s := uint32(len(l.vc.TableBlocks))
 	l.vc.TableBlocks = stop.Grow(l.F.Stop, l.vc.TableBlocks, len(edges))
@@ -224,12 +245,12 @@ func (l *Lower) JumpTable(edges []uint32, chained bool) uint32 {
 }
 
 // NumSuccs returns the number of edges out of the block being lowered.
-func (l *Lower) NumSuccs() int { return len(l.Order.SuccsOf(l.block)) }
+func (l *Query) NumSuccs() int { return len(l.Order.SuccsOf(l.block)) }
 
 // TableEdges returns the edges of the n entries of the br_table being lowered.
-func (l *Lower) TableEdges(n int) []uint32 {
+func (l *Query) TableEdges(n int) []uint32 {
 	return l.Order.TableEdges(l.Order.Blocks[l.block].Orig, n)
 }
 
 // LoopDepth returns the loop depth of the block being lowered.
-func (l *Lower) LoopDepth() int { return int(l.Order.Blocks[l.block].LoopDepth) }
+func (l *Query) LoopDepth() int { return int(l.Order.Blocks[l.block].LoopDepth) }

@@ -21,7 +21,7 @@ import (
 //	k j i           an integer constant
 //	k:imm32         a constant with a property, a word of Vocabulary.Consts
 //	-1              this constant
-//	[x]             what a load reads, of the whole type, if the instruction can do the load itself (Lower.SinkableLoad)
+//	[x]             what a load reads, of the whole type, if the instruction can do the load itself (Query.SinkableLoad)
 //	[x:1]           the same, of exactly this number of bytes of memory: 1, 2, 4, 8 or 16
 //	[x:narrow]      the same, a load of one or two bytes, zero-extended
 //
@@ -270,8 +270,8 @@ type step struct {
 	conds  uint16
 	lit    int64
 	onK    func(t clif.Type, k int64) bool
-	onV    func(l *Lower, v clif.Value) bool
-	guard  func(l *Lower, m *Match) bool
+	onV    func(q *Query, v clif.Value) bool
+	guard  func(q *Query, m *Match) bool
 }
 
 type stepKind uint8

@@ -60,7 +60,7 @@ type Term uint8
 const (
 	// TermInst: the instruction being lowered. The rule appends what takes its place.
 	TermInst Term = iota
-	// TermOperand: a value that an instruction reads, when its user asks for this one rule; see Lower.Fold.
+	// TermOperand: a value that an instruction reads, when its user asks for this one rule; see Emit.Fold.
 	TermOperand
 	FirstOwnTerm
 	maxTerms = FirstOwnTerm + 6
@@ -78,7 +78,7 @@ type RuleDef struct {
 	// Gives is the code that replaces it, and Why the gain.
 	Gives, Why string
 	// Lower appends it. Nil in TermOperand: the user does.
-	Lower func(l *Lower, m *Match)
+	Lower func(l *Emit, m *Match)
 }
 
 // Rules is a machine's table of lowering rules, ready for use.
@@ -159,9 +159,9 @@ type Vocabulary struct {
 	// Consts are the predicates of constants of type t, sign-extended.
 	Consts map[string]func(t clif.Type, k int64) bool
 	// Values are the predicates of other operands.
-	Values map[string]func(l *Lower, v clif.Value) bool
+	Values map[string]func(q *Query, v clif.Value) bool
 	// Guards are the conditions that RuleDef.When names.
-	Guards map[string]func(l *Lower, m *Match) bool
+	Guards map[string]func(q *Query, m *Match) bool
 	// Loads are the opcodes that may be folded into an operand in brackets.
 	Loads []clif.Opcode
 }
@@ -220,19 +220,19 @@ var (
 	sharedConsts = map[string]func(t clif.Type, k int64) bool{
 		"nonzero": func(_ clif.Type, k int64) bool { return k != 0 },
 	}
-	sharedValues = map[string]func(l *Lower, v clif.Value) bool{
+	sharedValues = map[string]func(q *Query, v clif.Value) bool{
 		// index: a constant that the displacement takes as the number of a word.
-		"index": func(l *Lower, v clif.Value) bool {
-			c, ok := l.Iconst(v)
-			return ok && c <= uint64(l.Target.MaxDisp>>3)
+		"index": func(q *Query, v clif.Value) bool {
+			c, ok := q.Iconst(v)
+			return ok && c <= uint64(q.Target.MaxDisp>>3)
 		},
 	}
-	sharedGuards = map[string]func(l *Lower, m *Match) bool{
-		"low-half":     func(_ *Lower, m *Match) bool { return m.Bytes <= 4 },
-		"two-bytes":    func(_ *Lower, m *Match) bool { return m.Bytes <= 2 },
-		"one-byte":     func(_ *Lower, m *Match) bool { return m.Bytes == 1 },
-		"mask-covers":  func(_ *Lower, m *Match) bool { mask := int64(1)<<(8*m.Bytes) - 1; return m.K&mask == mask },
-		"few-entries":  func(l *Lower, m *Match) bool { return m.D.Args[2]-1 <= MaxChain && l.NumSuccs() > 1 },
-		"rare-entries": func(l *Lower, m *Match) bool { return resumable.IsTable(m.D) && l.NumSuccs() > 1 },
+	sharedGuards = map[string]func(q *Query, m *Match) bool{
+		"low-half":     func(_ *Query, m *Match) bool { return m.Bytes <= 4 },
+		"two-bytes":    func(_ *Query, m *Match) bool { return m.Bytes <= 2 },
+		"one-byte":     func(_ *Query, m *Match) bool { return m.Bytes == 1 },
+		"mask-covers":  func(_ *Query, m *Match) bool { mask := int64(1)<<(8*m.Bytes) - 1; return m.K&mask == mask },
+		"few-entries":  func(q *Query, m *Match) bool { return m.D.Args[2]-1 <= MaxChain && q.NumSuccs() > 1 },
+		"rare-entries": func(q *Query, m *Match) bool { return resumable.IsTable(m.D) && q.NumSuccs() > 1 },
 	}
 )

@@ -57,7 +57,7 @@ func (m *Match) Arg(n int) clif.Value { return m.args[n] }
 
 // match returns a free Match for the next question; done gives it back. Several are in use at once, as lowering functions
 // ask questions while a rule is applied.
-func (l *Lower) match() *Match {
+func (l *Emit) match() *Match {
 	if l.asking == len(l.matches) {
 		l.matches = append(l.matches, new(Match))
 	}
@@ -65,10 +65,10 @@ func (l *Lower) match() *Match {
 	return l.matches[l.asking-1]
 }
 
-func (l *Lower) done() { l.asking-- }
+func (l *Emit) done() { l.asking-- }
 
 // Select applies the first rule of a term that fits the instruction i. If none does, nothing has changed.
-func (l *Lower) Select(t Term, i clif.Inst, d *clif.InstData) bool {
+func (l *Emit) Select(t Term, i clif.Inst, d *clif.InstData) bool {
 	c := l.Target.Rules.byOp[t][d.Op]
 	if c == nil {
 		return false
@@ -96,7 +96,7 @@ func (l *Lower) Select(t Term, i clif.Inst, d *clif.InstData) bool {
 
 // SelectCompare is Select for the comparison cc of x and y, of type t, by rules for op. It gives the comparison to push. A y
 // that is NoValue stands for the constant 0.
-func (l *Lower) SelectCompare(term Term, op clif.Opcode, t clif.Type, cc uint8, x, y clif.Value) (c Comparison, ok bool) {
+func (l *Emit) SelectCompare(term Term, op clif.Opcode, t clif.Type, cc uint8, x, y clif.Value) (c Comparison, ok bool) {
 	cand := l.Target.Rules.byOp[term][op]
 	set := l.open(cand, x, y)
 	if set == 0 {
@@ -113,7 +113,7 @@ func (l *Lower) SelectCompare(term Term, op clif.Opcode, t clif.Type, cc uint8, 
 }
 
 // SelectAddress is Select for the address of the load or store i, its first operand, an i32.
-func (l *Lower) SelectAddress(t Term, i clif.Inst, d *clif.InstData) (a Address, ok bool) {
+func (l *Emit) SelectAddress(t Term, i clif.Inst, d *clif.InstData) (a Address, ok bool) {
 	c := l.Target.Rules.byOp[t][d.Op]
 	set := l.open(c, d.ArgA(), clif.NoValue)
 	if set == 0 {
@@ -130,7 +130,7 @@ func (l *Lower) SelectAddress(t Term, i clif.Inst, d *clif.InstData) (a Address,
 }
 
 // open returns the set of candidates that remain possible, given the opcodes that define x and y.
-func (l *Lower) open(c *candidates, x, y clif.Value) uint32 {
+func (l *Query) open(c *candidates, x, y clif.Value) uint32 {
 	class := &l.Target.Rules.class
 	set := c.needs[0][class[l.defOpcode(x)]&(maxClasses-1)]
 	if set != 0 {
@@ -140,7 +140,7 @@ func (l *Lower) open(c *candidates, x, y clif.Value) uint32 {
 }
 
 // selectRule applies the first rule of a set of candidates that fits m.
-func (l *Lower) selectRule(c *candidates, set uint32, m *Match) bool {
+func (l *Emit) selectRule(c *candidates, set uint32, m *Match) bool {
 	table := l.Target.Rules
 	for ; set != 0; set &= set - 1 {
 		r := c.rules[bits.TrailingZeros32(set)&31]
@@ -167,7 +167,7 @@ func (l *Lower) selectRule(c *candidates, set uint32, m *Match) bool {
 
 // Fold reports whether rule r, of TermOperand, applies to v, an operand of type t. The user reads the given number of its
 // low bytes, and must then do as the rule says.
-func (l *Lower) Fold(r Rule, t clif.Type, v clif.Value, bytes int) (b Bound, ok bool) {
+func (l *Emit) Fold(r Rule, t clif.Type, v clif.Value, bytes int) (b Bound, ok bool) {
 	p := &l.Target.Rules.programs[r]
 	if !p.needs[0].has(l.defOpcode(v)) {
 		return b, false
@@ -187,7 +187,7 @@ func (l *Lower) Fold(r Rule, t clif.Type, v clif.Value, bytes int) (b Bound, ok 
 }
 
 // FoldComparison is Fold for the comparison c, which is not yet appended.
-func (l *Lower) FoldComparison(r Rule, c *Comparison) bool {
+func (l *Emit) FoldComparison(r Rule, c *Comparison) bool {
 	m := l.match()
 	m.Inst, m.D, m.T, m.Cmp = clif.NoInst, nil, clif.I32, *c
 	m.args = [3]clif.Value{clif.NoValue, clif.NoValue, clif.NoValue}
@@ -200,7 +200,7 @@ func (l *Lower) FoldComparison(r Rule, c *Comparison) bool {
 }
 
 // fits reports whether the pattern fits m. It changes nothing but m.
-func (l *Lower) fits(p *program, m *Match) bool {
+func (l *Query) fits(p *program, m *Match) bool {
 	m.Load, m.K, m.J, m.I = clif.NoInst, 0, 0, 0
 	m.slots[p.roots[0]], m.slots[p.roots[1]], m.slots[p.roots[2]] = m.args[0], m.args[1], m.args[2]
 	for i := range p.steps {
@@ -245,7 +245,7 @@ func (l *Lower) fits(p *program, m *Match) bool {
 }
 
 // constant returns the constant v, sign-extended from the type that the pattern gives it.
-func (l *Lower) constant(s *step, m *Match, v clif.Value) (int64, bool) {
+func (l *Query) constant(s *step, m *Match, v clif.Value) (int64, bool) {
 	if v == clif.NoValue {
 		return 0, true
 	}
@@ -256,7 +256,7 @@ func (l *Lower) constant(s *step, m *Match, v clif.Value) (int64, bool) {
 }
 
 // fitsInst is fits for an instruction inside: the definition of v.
-func (l *Lower) fitsInst(s *step, m *Match, v clif.Value) bool {
+func (l *Query) fitsInst(s *step, m *Match, v clif.Value) bool {
 	_, d := l.DefInst(v)
 	switch {
 	case d == nil || !s.ops.has(d.Op) || s.conds != anyCond && s.conds>>d.Cond&1 == 0:
@@ -278,7 +278,7 @@ func (l *Lower) fitsInst(s *step, m *Match, v clif.Value) bool {
 }
 
 // foldable returns the load that defines v, if it may be folded into the instruction being lowered.
-func (l *Lower) foldable(s *step, v clif.Value) (clif.Inst, bool) {
+func (l *Query) foldable(s *step, v clif.Value) (clif.Inst, bool) {
 	i, d := l.SinkableLoad(v)
 	if d == nil || !s.ops.has(d.Op) {
 		return clif.NoInst, false
@@ -298,12 +298,12 @@ func (l *Lower) foldable(s *step, v clif.Value) (clif.Inst, bool) {
 }
 
 // fire reports whether rule r may be applied. If so, the caller applies it.
-func (l *Lower) fire(r Rule) bool {
+func (l *Emit) fire(r Rule) bool {
 	return l.control == nil || l.control.Spend(l.Target.Rules.Info(r))
 }
 
 // logged returns the last entry of the log, or -1.
-func (l *Lower) logged() int {
+func (l *Emit) logged() int {
 	if l.control == nil {
 		return -1
 	}
@@ -311,7 +311,7 @@ func (l *Lower) logged() int {
 }
 
 // fired records in the rule's entry of the log that rule r was applied and has appended the instructions from n on.
-func (l *Lower) fired(r Rule, n, entry int) {
+func (l *Emit) fired(r Rule, n, entry int) {
 	if l.trace != nil && l.trace.Rule != nil {
 		l.trace.Rule(l.F, r, l.insts[n:])
 	}
@@ -321,7 +321,7 @@ func (l *Lower) fired(r Rule, n, entry int) {
 }
 
 // describe completes an entry of the log: the instruction being lowered, and those from n on, which it has become.
-func (l *Lower) describe(e *rewrite.Rewrite, n int) {
+func (l *Emit) describe(e *rewrite.Rewrite, n int) {
 	d := &l.F.Insts[l.cur]
 	e.Type, e.Src = d.Type, l.F.Offset(l.src)
 	if !l.control.Trace {

@@ -19,7 +19,7 @@ type sharedTable struct {
 const maxSharedTables = 2
 
 // TableBase returns a register that holds the base of table t. All accesses between two calls of a block share it.
-func (l *Lower) TableBase(t uint32) regalloc.VReg {
+func (l *Emit) TableBase(t uint32) regalloc.VReg {
 	for i := range l.tables {
 		if l.tables[i].table == t {
 			return l.tables[i].reg
@@ -34,7 +34,7 @@ func (l *Lower) TableBase(t uint32) regalloc.VReg {
 }
 
 // loadTables loads the bases that the instructions lowered so far share.
-func (l *Lower) loadTables() {
+func (l *Emit) loadTables() {
 	for i := range l.tables {
 		l.loadWord(InstanceAt(l.Layout.Table(clif.TableIndex(l.tables[i].table))), l.tables[i].reg)
 	}
@@ -59,14 +59,14 @@ type sharedSum struct {
 const maxShare = 32
 
 // NewSum returns the register of a sum that an access in front of the one being lowered will define.
-func (l *Lower) NewSum(key SumKey) regalloc.VReg {
+func (l *Place) NewSum(key SumKey) regalloc.VReg {
 	reg := l.NewVReg(clif.I64)
 	l.sums = append(l.sums, sharedSum{key, reg})
 	return reg
 }
 
 // TakeSum makes the access being lowered define the sum, which is pending.
-func (l *Lower) TakeSum(key SumKey) {
+func (l *Place) TakeSum(key SumKey) {
 	n := l.pending(key)
 	l.sums[n] = l.sums[len(l.sums)-1]
 	l.sums = l.sums[:len(l.sums)-1]
@@ -74,7 +74,7 @@ func (l *Lower) TakeSum(key SumKey) {
 
 // PendingSum returns the register of the sum, if an access in front of the instruction being lowered will
 // define it.
-func (l *Lower) PendingSum(key SumKey) (regalloc.VReg, bool) {
+func (l *Query) PendingSum(key SumKey) (regalloc.VReg, bool) {
 	if n := l.pending(key); n >= 0 {
 		return l.sums[n].reg, true
 	}
@@ -83,7 +83,7 @@ func (l *Lower) PendingSum(key SumKey) (regalloc.VReg, bool) {
 
 // pending returns the position of key in l.sums, or -1. The list is short: each sum is defined at most maxShare
 // instructions in front.
-func (l *Lower) pending(key SumKey) int {
+func (l *Query) pending(key SumKey) int {
 	for n := range l.sums {
 		if l.sums[n].key == key {
 			return n
@@ -95,7 +95,7 @@ func (l *Lower) pending(key SumKey) int {
 // AskedBefore reports whether an access in front of i, in the same block and with no call between, will ask for the
 // sum. keyOf returns the sum that an access asks for when it is lowered, if any; the access must then use that sum if it is
 // pending. An access that was already lowered, out of order with another instruction, has defined its own sum.
-func (l *Lower) AskedBefore(i clif.Inst, key SumKey, keyOf func(*Lower, *clif.InstData) (SumKey, bool)) bool {
+func (l *Query) AskedBefore(i clif.Inst, key SumKey, keyOf func(*Query, *clif.InstData) (SumKey, bool)) bool {
 	start := l.F.Blocks[l.Order.Blocks[l.block].Orig].Start
 	for n := 0; i > start && n < maxShare; n++ {
 		i--

@@ -29,7 +29,7 @@ type Stages struct {
 	target *Target
 	order  *BlockOrder
 	frame  *Frame
-	lower  *Lower
+	lower  *lowering
 }
 
 // stages returns the tables of f.
@@ -84,7 +84,7 @@ func (s *Stages) argsText(i regalloc.Inst) string {
 	for k, o := range s.VCode.In.OperandsOf(i) {
 		at := fmt.Sprintf("arg%d", o.Arg)
 		if o.Constraint == regalloc.Fixed {
-			at = s.target.RegName(o.PReg())
+			at = s.target.Regs[o.PReg()]
 		}
 		text += fmt.Sprintf("%s%v=%s", [2]string{", ", " "}[b2i(k == 0)], o.VReg, at)
 	}
@@ -102,7 +102,7 @@ func (s *Stages) AllocatedText(i regalloc.Inst) string {
 	case inst.Op == OpJump || inst.Op == OpTrap:
 		return s.InstText(i)
 	case int(inst.Op) >= len(rows):
-		return s.target.PseudoName(inst.Op)
+		return s.target.pseudoName(inst.Op)
 	case rows[inst.Op].Variadic:
 		own := uint32(s.target.Shapes.NumOperands(inst))
 		return string(s.target.PrintVCode(nil, inst, s.VCode.In.Operands[start:start+own]))
@@ -134,7 +134,7 @@ func (s *Stages) Held(f func(clif.Value, regalloc.VReg)) {
 // Place returns what a is called in the text of the machine's instructions.
 func (s *Stages) Place(a regalloc.Allocation) string {
 	if a.IsReg() {
-		return s.target.RegName(a.Reg())
+		return s.target.Regs[a.Reg()]
 	}
 	return a.String()
 }

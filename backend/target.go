@@ -7,8 +7,8 @@ import (
 	"github.com/waot-project/waot/regalloc"
 )
 
-// Target is a machine: data, and the functions that know its instructions, grouped by the step
-// that asks for them. It is immutable and shared by any number of Compilers.
+// Target is a machine: tables, and a few functions that know its instructions, grouped by the step that asks. What machines do alike is in this package,
+// by their tables. It is immutable and shared by any number of Compilers.
 type Target struct {
 	Name string
 	// Env is what allocators know of the machine.
@@ -23,120 +23,116 @@ type Target struct {
 	CallClobbers regalloc.Clobbers
 	// Shapes are the operands of the instructions, by Op.
 	Shapes *Shapes
+	// Common are the rows that all machines have.
+	Common CommonRows
 
-	Lowering
-	Placement
+	Selection
 	Emission
-	Bounds
+	Framing
+	Branching
 	Printing
 }
 
-// Lowering turns CLIF into VCode. Its functions append to the code of l.
-type Lowering struct {
+// Selection turns CLIF into VCode. Its functions append to the code of l.
+type Selection struct {
 	// Rules are the lowering rules, tried first.
 	Rules *Rules
 	// Lower has, by CLIF opcode, the function that appends the instruction's VCode where no rule of TermInst applies; nil
-	// for those that are never lowered.
+	// for those that are never lowered. See Lowerings.
 	Lower *[clif.NumOpcodes]LowerFunc
-	// Common are the rows that all machines have.
-	Common CommonRows
 	// Loads are the forms of loads by type and access. Full loads use the machine's rows that load a whole value.
 	Loads *[clif.NumTypes][clif.NumAccesses]Form
 	// MaxDisp is the largest displacement from a base of loads and stores of words.
 	MaxDisp int32
+	// HoistAll: all constants of a loop are better defined in front of it, not only integers that are no immediate of 32 bits.
+	HoistAll bool
 	// Heap is the address of the load or store i.
-	Heap func(l *Lower, i clif.Inst, d *clif.InstData) Address
-	// IntConst appends dst = x, rematerialisable; VectorConst does so for a vector.
-	IntConst    func(l *Lower, x int64, dst regalloc.VReg)
-	VectorConst func(l *Lower, low, high uint64, dst regalloc.VReg)
-	// Put appends a store of v, of type t, at a, which does not fault; PutZero of a word that is zero.
-	Put     func(l *Lower, t clif.Type, a Address, v clif.Value)
-	PutZero func(l *Lower, a Address)
-	// Plus appends dst = base + v<<scale, which does not overflow; scale is 0 or 3.
-	Plus func(l *Lower, base regalloc.VReg, v clif.Value, scale uint8, dst regalloc.VReg)
-	// Place appends dst = base + offset; only for those who ask for PlaceInFront.
-	Place func(l *Lower, base regalloc.VReg, offset uint64, dst regalloc.VReg)
-	// Below appends dst = x - k, which is not negative; k is less than 4096.
-	Below func(l *Lower, x regalloc.VReg, k uint64, dst regalloc.VReg)
-	// Compare is the comparison that d, an icmp, fcmp or ref_is_null, stands for; CompareZero one of x, of
-	// type t, with zero.
-	Compare     func(l *Lower, d *clif.InstData) Comparison
-	CompareZero func(l *Lower, t clif.Type, x clif.Value, cc clif.IntCC) Comparison
-	// Branch appends the end of a block that goes to edge 0 if v is not zero, else to edge 1.
-	Branch func(l *Lower, v clif.Value)
-	// LoadInstance appends a rematerialisable instruction that defines dst as the address of the instance data. It is nil
-	// if instructions address the instance data directly.
-	LoadInstance func(l *Lower, dst regalloc.VReg)
-	// Hoist reports whether d, a constant of a loop, is better defined in front of it.
-	Hoist func(d *clif.InstData) bool
+	Heap func(l *Emit, i clif.Inst, d *clif.InstData) Address
+	// VectorConst appends dst = the vector low, high, rematerialisable.
+	VectorConst func(l *Emit, low, high uint64, dst regalloc.VReg)
+	// Put appends a store of v, of type t, at a, which does not fault.
+	Put func(l *Emit, t clif.Type, a Address, v clif.Value)
+	// Sum appends dst = base + t, which does not overflow.
+	Sum func(l *Emit, base regalloc.VReg, t SumTerm, dst regalloc.VReg)
+	// Compare is the comparison that d, an icmp, fcmp or ref_is_null, stands for. If d is nil, it is that the i32 v is not 0.
+	Compare func(l *Emit, d *clif.InstData, v clif.Value) Comparison
 }
 
-// Placement decides where blocks are and what is between them.
-type Placement struct {
-	// LoopAlign is the alignment in bytes of the headers of hot loops that are longer than a line of the cache, 1 for none.
-	LoopAlign uint32
-	// Operations appends the operations of code to ops; nil if it does not matter where in a line of the cache a loop begins.
-	Operations func(code []byte, ops []Operation) []Operation
-	// Rotate: a block that ends a loop stands in front of it if that saves the jump back.
-	Rotate bool
-	// MaxPiece is the most bytes of code between places where the machine buffer may put an island: larger
-	// blocks have such places between instructions. 0 is no limit.
-	MaxPiece uint32
+// SumTerm is what is added to an address: V<<Scale, Scale being 0 or 3, or, if V is NoValue, K, which has at most 24 bits, or 12 bits if it is negative.
+type SumTerm struct {
+	V     clif.Value
+	Scale uint8
+	K     int64
+}
+
+// Emission turns VCode with its allocation into bytes.
+type Emission struct {
+	// Emit emits the instruction in with its allocations, and source src: bytes, relocation or label use, and trap site. Of the operands' registers,
+	// those of in come first.
+	Emit func(e *Emitter, in *Inst, allocs []regalloc.Allocation, src uint32)
+	// Landing is what stands in front of blocks to which indirect jumps lead (see VCode.Indirect).
+	Landing []byte
+	// EntryUse is the kind of label use of an entry of a jump table: the distance from the table's start. TablesBehind: tables stand behind the code,
+	// aligned, not in the instructions that use them.
+	EntryUse     machbuffer.UseKind
+	TablesBehind bool
+}
+
+// Framing sets up frames.
+type Framing struct {
+	// Entry is the code at the entry of functions to which indirect calls lead, SetUp what follows it in all functions.
+	Entry []byte
+	SetUp []FrameStep
+	// LowerStack emits what follows SetUp: it lowers the stack pointer by Frame.Size, and, if saves is set, saves the callee-saved registers of
+	// Emitter.Frame, in at most Target.SavesBytes more than without.
+	LowerStack func(e *Emitter, saves bool)
+	// Saves and Restores are the rows that save callee-saved registers and restore them, SaveBytes how long they are for each register. FramePointer
+	// is their base.
+	Saves, Restores SavedRows
+	SaveBytes       uint32
+	FramePointer    regalloc.PReg
 	// ShortFrame is how many bytes below the frame pointer, and above the stack pointer, short displacements reach. The slots that are
 	// used most are put there. 0: it does not matter.
 	ShortFrame int
 }
 
-// Emission turns VCode with its allocation into bytes.
-type Emission struct {
-	// EmitPrologue emits the function's entry, which saves the frame pointer, and, if saves is set, the callee-saved registers of Emitter.Frame.
-	EmitPrologue func(e *Emitter, saves bool)
-	// EmitSaves saves the callee-saved registers later; EmitRestores restores them. Each is, as what EmitPrologue adds,
-	// at most SavesBytes long.
-	EmitSaves, EmitRestores func(e *Emitter)
-	SavesBytes              func(fr *Frame) uint32
-	// EmitInst emits instruction i with its allocations.
-	EmitInst func(e *Emitter, i regalloc.Inst)
-	// EmitRow emits an instruction of a row, with source src: bytes, relocation or label use, and trap site.
-	EmitRow func(e *Emitter, in *Inst, allocs []regalloc.Allocation, src uint32)
-	// AppendMove encodes the copy of a value of 8 or 16 bytes, in at most Room bytes.
-	AppendMove func(buf []byte, from, to regalloc.Allocation, bytes uint8, fr *Frame) []byte
-	// EmitSwap exchanges two integer registers, in no more bytes than a move between two of them; nil if the
-	// machine has no such instruction.
-	EmitSwap func(e *Emitter, a, b regalloc.PReg)
-	// EmitStoreConst emits, the store of bytes of what inst defines to a slot, in no more bytes than a move to it, a restore and inst, or reports false: inst is none of those whose
-	// result an instruction can store. It is nil if no instruction can.
-	EmitStoreConst func(e *Emitter, inst *Inst, slot regalloc.Allocation, bytes uint8) bool
-	// EmitTable emits jump table n, behind the code; nil if tables are part of the instructions that use them.
-	EmitTable func(e *Emitter, n uint32)
-	// EmitLanding emits what stands in front of blocks to which indirect jumps lead, LandingBytes long (see
-	// VCode.Indirect); nil if nothing.
-	EmitLanding  func(e *Emitter)
-	LandingBytes uint32
-}
-
-// Bounds say how long code can become, before it is emitted.
-type Bounds struct {
-	// MaxBytes bounds the size in bytes of the emitted instruction i without the branches of a
+// Branching decides where blocks are and what is between them, by how long code can become.
+type Branching struct {
+	// MaxBytes bounds the size in bytes of the emitted instruction in without the branches of a
 	// terminator, with the constants it adds where MaxPiece is not 0; allocs are those of its operands.
-	MaxBytes func(e *Emitter, i regalloc.Inst, allocs []regalloc.Allocation) uint32
-	// MaxEdit bounds the size of an edit, in bytes.
-	MaxEdit func(e *Emitter, ed *regalloc.Edit) uint32
+	MaxBytes func(e *Emitter, in *Inst, allocs []regalloc.Allocation) uint32
 	// BranchBytes bounds the size in bytes of the branches at the end of the current block, by
 	// Emitter.Distance and Emitter.DistanceBack; it is at most MaxBranches.
 	BranchBytes func(e *Emitter) uint32
 	MaxBranches uint32
+	// Operations appends the operations of code to ops; nil if it does not matter where in a line of the cache a loop begins.
+	Operations func(code []byte, ops []Operation) []Operation
+	// LoopAlign is the alignment in bytes of the headers of hot loops that are longer than a line of the cache, 1 for none.
+	LoopAlign uint32
+	// Rotate: a block that ends a loop stands in front of it if that saves the jump back.
+	Rotate bool
+	// MaxPiece is the most bytes of code between places where the machine buffer may put an island: larger
+	// blocks have such places between instructions. 0 is no limit.
+	MaxPiece uint32
 }
 
 // Printing writes instructions as text, for dumps and tests.
 type Printing struct {
-	// PrintVCode appends the text of an instruction of a row on virtual registers, PrintAsm on allocations;
-	// PseudoName is the name of a pseudo-instruction.
+	// PrintVCode appends the text of an instruction of a row on virtual registers, PrintAsm on allocations.
 	PrintVCode func(dst []byte, inst *Inst, ops []regalloc.Operand) []byte
 	PrintAsm   func(dst []byte, inst *Inst, allocs []regalloc.Allocation, fr *Frame) []byte
-	PseudoName func(op Op) string
-	// RegName is the name of the whole of a register.
-	RegName func(p regalloc.PReg) string
+	// Pseudos are the names of the pseudo-instructions, which follow the rows. Regs are the names of whole registers.
+	Pseudos []string
+	Regs    []string
+}
+
+// NamesOf returns n names.
+func NamesOf(n int, name func(k int) string) []string {
+	names := make([]string, n)
+	for k := range names {
+		names[k] = name(k)
+	}
+	return names
 }
 
 // CommonRows are the rows and pseudo-instructions that all machines have, with operands in the order that is
@@ -147,6 +143,13 @@ type CommonRows struct {
 	Copy, Sext8, Sext16, Sext32, ShlImm, Lea Op
 	// Store stores the whole of a register, by class: address, use.
 	Store [regalloc.NumClasses]Op
+	// IntConst defines the integer Inst.Imm, Zero 0, if that is another row: def. Instance defines the address of the instance data: def; it is 0 if
+	// instructions address the instance data directly.
+	IntConst, Zero, Instance Op
+	// StoreZero stores a word that is zero: address. StoreImm stores Inst.Imm, sign-extended from 32 bits, to a slot: use; 0 if no instruction can.
+	StoreZero, StoreImm Op
+	// Swap exchanges two integer registers, in no more bytes than a move between two of them: use, use; 0 if no instruction can.
+	Swap Op
 	// Call calls function Inst.Symbol, CallInd what the word at an address points to.
 	Call, CallInd Op
 	// Ret restores and returns.
@@ -159,7 +162,7 @@ type CommonRows struct {
 }
 
 // LowerFunc appends the VCode of one CLIF instruction.
-type LowerFunc func(l *Lower, i clif.Inst, d *clif.InstData)
+type LowerFunc func(l *Emit, i clif.Inst, d *clif.InstData)
 
 // Instructions that all machines have. Their operands follow no row.
 const (
@@ -169,4 +172,24 @@ const (
 	OpJump
 	// OpTrap traps with code Inst.Trap; a terminator without successors.
 	OpTrap
+	// OpMove copies a value of Inst.Size bytes, 8 or 16, from the first allocation to the second, in at most Room bytes. It is not in VCode: edits become
+	// such instructions.
+	OpMove
 )
+
+// SavesBytes bounds the size of what saves the callee-saved registers of a frame, or restores them.
+func (t *Target) SavesBytes(fr *Frame) uint32 { return t.SaveBytes * uint32(fr.Saved.Len()) }
+
+// StoreOf returns the instruction that stores the given number of bytes of the constant that inst defines in a slot; ok is false if there is none.
+func (c *CommonRows) StoreOf(inst *Inst, bytes uint8) (store Inst, ok bool) {
+	imm := inst.Imm
+	switch {
+	case c.StoreImm == 0:
+		return store, false
+	case inst.Op == c.Zero:
+		imm = 0
+	case inst.Op != c.IntConst || inst.Size != 8 || bytes == 8 && imm != int64(int32(imm)):
+		return store, false
+	}
+	return Inst{Op: c.StoreImm, Size: bytes, Imm: imm}, true
+}

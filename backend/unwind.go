@@ -52,15 +52,15 @@ func (e *Emitter) Returned() {
 
 // sideTrap is a trap aside of the code that leads there, and whether the registers are saved there.
 type sideTrap struct {
-	loc   machbuffer.SrcLoc
+	site  machbuffer.TrapSite
 	label machbuffer.Label
 	saved bool
 }
 
 // noteSideTrap notes the trap aside that the code being emitted leads to.
-func (e *Emitter) noteSideTrap(loc machbuffer.SrcLoc, label machbuffer.Label) {
+func (e *Emitter) noteSideTrap(site machbuffer.TrapSite, label machbuffer.Label) {
 	if len(e.Out.Unsaved) > 0 {
-		e.sideTraps = append(e.sideTraps, sideTrap{loc, label, e.saved})
+		e.sideTraps = append(e.sideTraps, sideTrap{site, label, e.saved})
 	}
 }
 
@@ -75,7 +75,7 @@ func (e *Emitter) changes(res *machbuffer.Result) []abi.CFIChange {
 	traps, veneers := e.sideTraps, res.Veneers
 	for i := range res.Traps {
 		e.VC.In.Stop.PollAt(i)
-		if t := &res.Traps[i]; len(traps) > 0 && traps[0].loc == t.Loc {
+		if t := &res.Traps[i]; len(traps) > 0 && traps[0].site == t.Site {
 			veneers = e.mergeVeneers(&m, veneers, t.Offset)
 			m.aside(t.Offset, e.Target.Buffer.TrapBytes(), traps[0].saved)
 			traps = traps[1:]

@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
 )
@@ -46,27 +45,6 @@ func (c *VCodeBuilder) begin(flag *stop.Flag, vc *VCode, blocks, insts int) {
 	c.insts, c.meta, c.groups = stop.Grow(flag, c.insts[:0], insts), stop.Grow(flag, c.meta[:0], insts), stop.Grow(flag, c.groups[:0], insts)
 	c.Ops, vc.In.VRegs = stop.Grow(flag, c.Ops[:0], 2*insts), stop.Grow(flag, vc.In.VRegs, insts)
 }
-
-// NewVReg returns a fresh virtual register for values of type t. In that of an i32 the upper half is zero.
-func (c *VCodeBuilder) NewVReg(t clif.Type) regalloc.VReg {
-	in := &c.vc.In
-	info := regalloc.VRegInfo{Class: ClassOf(t), Bytes: 8, Ref: t == clif.Ref, Remat: regalloc.NoInst}
-	switch t {
-	case clif.I32:
-		info.Bytes = 4
-	case clif.V128:
-		info.Bytes = 16
-		c.vc.HasVectors = true
-	}
-	in.VRegs = append(in.VRegs, info)
-	return regalloc.VReg(len(in.VRegs) - 1)
-}
-
-// ClassOfVReg returns the bank of r.
-func (c *VCodeBuilder) ClassOfVReg(r regalloc.VReg) regalloc.Class { return c.vc.In.VRegs[r].Class }
-
-// BytesOfVReg returns how many bytes the values of r have.
-func (c *VCodeBuilder) BytesOfVReg(r regalloc.VReg) uint8 { return c.vc.In.VRegs[r].Bytes }
 
 // PoolConst returns the number of a constant in the function's pool. Equal constants
 // become one in the machine buffer.

@@ -82,7 +82,7 @@ var stages = []string{
 	"analysis.(*CFG).Compute", "analysis.(*CFG).postorder", "analysis.(*CFG).fillPreds", "analysis.(*DomTree).Compute", "analysis.(*DomTree).number",
 	"opt.fold", "opt.(*folder).instructions", "clif.(*Func).ResolveTargets", "opt.threadEmpty", "opt.removeParams", "opt.removeDead",
 	"backend.(*BlockOrder).search", "backend.(*BlockOrder).loops",
-	"backend.(*Lower).analyse", "backend.(*Lower).lowerBlock", "backend.(*VCodeBuilder).finish", "backend.(*VCodeBuilder).preds",
+	"backend.(*Place).analyse", "backend.(*lowering).lowerBlock", "backend.(*VCodeBuilder).finish", "backend.(*VCodeBuilder).preds",
 	"checker.(*Checker).initValues", "checker.(*Checker).checkBlocks", "checker.(*Checker).visit",
 	"backend.(*Emitter).measure", "backend.(*Emitter).plan", "backend.(*Emitter).insts", "backend.(*Emitter).result",
 	"compile.(*linker).eachFunc", "compile.(*linker).placeFuncs", "compile.(*linker).applyRelocs", "compile.appendSites[...]",

@@ -77,7 +77,8 @@ const (
 	TrapIntegerDivideByZero  = TrapCode(abi.TrapIntegerDivideByZero)
 	TrapBadConversion        = TrapCode(abi.TrapBadConversion)
 	TrapStackOverflow        = TrapCode(abi.TrapStackOverflow)
-	TrapNullReference        = TrapCode(abi.TrapNullReference)
+	// TrapNullReference is for instructions on references that waot does not have yet; CLIF can raise it, and no Wasm module does.
+	TrapNullReference = TrapCode(abi.TrapNullReference)
 )
 
 // String returns the specification's wording, such as "out of bounds memory access".

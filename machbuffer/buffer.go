@@ -103,8 +103,6 @@ type Buffer struct {
 	stackMaps []StackMap
 	calls     []CallSite
 	veneers   []Veneer
-	src       []srcMark
-	ranges    []SrcRange
 
 	result     Result
 	checkBinds bool
@@ -138,7 +136,6 @@ func (b *Buffer) Reset() {
 	b.align, b.starts = b.target.codeAlign, AnyStart
 	b.relocs, b.traps, b.stackMaps, b.calls = b.relocs[:0], b.traps[:0], b.stackMaps[:0], b.calls[:0]
 	b.veneers = b.veneers[:0]
-	b.src, b.ranges = b.src[:0], b.ranges[:0]
 	b.result = Result{}
 }
 

@@ -238,20 +238,16 @@ func TestEdits(t *testing.T) {
 
 func TestRecordsFollowEdits(t *testing.T) {
 	a := newAsm(t)
-	a.SetSrcLoc(1)
 	a.AddReloc(1, 7, 42, -4)
 	a.PutBytes([]byte{0xe8, 0, 0, 0, 0})
 	a.AddStackMap(3)
 	a.AddCallSite(9)
-	a.SetSrcLoc(2)
-	a.jcc(rel8, 4, "A") // 5
-	a.SetSrcLoc(3)
+	a.jcc(rel8, 4, "A")     // 5
 	a.AddReloc(8, 7, 43, 0) // of the branch that goes
 	a.AddTrap(7, 8, 3)
 	a.jmp(rel8, "B") // 7
 	a.AddStackMap(99)
 	a.AddCallSite(99)
-	a.SetSrcLoc(4)
 	a.AddTrap(9, 5, 4) // for the next instruction
 	a.AddReloc(9, 6, 44, 0)
 	a.Bind(a.label("A"))
@@ -261,9 +257,7 @@ func TestRecordsFollowEdits(t *testing.T) {
 	a.AddTrap(8, 2, 4)
 	a.AddTrap(7, 1, 4)
 	a.PutBytes([]byte{0x90, 0x90, 0x90})
-	a.SetSrcLoc(5)
 	a.jmp(rel8, "B")
-	a.SetSrcLoc(NoLoc)
 	a.Bind(a.label("B"))
 	a.text("ret")
 	r, err := a.Finish()
@@ -278,7 +272,6 @@ func TestRecordsFollowEdits(t *testing.T) {
 		Traps:     []Trap{{7, 4, 5}, {7, 4, 1}, {8, 4, 2}},
 		StackMaps: []StackMap{{5, 3}},
 		Calls:     []CallSite{{5, 9}},
-		SrcRanges: []SrcRange{{0, 5, 1}, {5, 7, 2}, {7, 11, 4}},
 	}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
@@ -287,7 +280,6 @@ func TestRecordsFollowEdits(t *testing.T) {
 
 func TestConstantsAndTraps(t *testing.T) {
 	a := newAsm(t)
-	a.SetSrcLoc(1)
 	var small Label
 	for i := range 3 { // cmp [rip+c], imm8: the displacement is 5 bytes before the end
 		l := a.Constant([]byte{1, 2, 3, 4}, 4)
@@ -327,9 +319,6 @@ func TestConstantsAndTraps(t *testing.T) {
 	stub := uint32(44)
 	if diff := cmp.Diff([]Trap{{stub, 77, 6}}, r.Traps); diff != "" {
 		t.Errorf("traps (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]SrcRange{{0, 44, 1}, {44, 46, 77}}, r.SrcRanges); diff != "" {
-		t.Errorf("source ranges (-want +got):\n%s", diff)
 	}
 	if r.Code[46] != 0xcc || r.Code[47] != 0xcc {
 		t.Errorf("padding % x", r.Code[46:48])

@@ -3,7 +3,7 @@
 // neither the IR nor a machine; a machine is a Target, which is data.
 //
 // Input: bytes from an encoder, and beside them the declarations of labels, label uses, branches, constants,
-// deferred traps, relocations, traps, stack maps, call sites and source locations.
+// deferred traps, relocations, traps, stack maps and call sites.
 // Output: a Result: final bytes and records sorted by offset, or a typed error.
 //
 // # Branches

@@ -46,7 +46,6 @@ type Result struct {
 	Traps     []Trap
 	StackMaps []StackMap
 	Calls     []CallSite
-	SrcRanges []SrcRange
 	Veneers   []Veneer
 }
 
@@ -84,8 +83,7 @@ func (b *Buffer) Finish() (*Result, error) {
 	}
 	b.result = Result{
 		Code: b.buf, Align: b.align, Starts: b.starts, Relocs: b.relocs, Traps: b.traps,
-		StackMaps: b.stackMaps, Calls: b.calls, SrcRanges: b.srcRanges(b.Offset()),
-		Veneers: b.veneers,
+		StackMaps: b.stackMaps, Calls: b.calls, Veneers: b.veneers,
 	}
 	return &b.result, nil
 }

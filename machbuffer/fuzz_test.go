@@ -276,12 +276,6 @@ func (p *program) run() (events []event) {
 // simulate executes finished code and checks the records of what it passes.
 func (p *program) simulate(r *Result, steps int) (events []event, err error) {
 	code, pc := r.Code, 0
-	locs := make([]SrcLoc, len(code))
-	for _, s := range r.SrcRanges {
-		for i := s.Start; i < s.End; i++ {
-			locs[i] = s.Loc
-		}
-	}
 	traps := map[int]Trap{}
 	for _, t := range r.Traps {
 		traps[int(t.Offset)] = t
@@ -317,16 +311,10 @@ func (p *program) simulate(r *Result, steps int) (events []event, err error) {
 		switch op := code[pc]; op {
 		case opMark:
 			events = append(events, event{opMark, uint64(u16(1))})
-			if locs[pc] != SrcLoc(u16(1)) {
-				return events, fmt.Errorf("mark %d at %d has location %d", u16(1), pc, locs[pc])
-			}
 			pc += 3
 		case opCondS, opCondM, opCondL:
 			size := relSize[op-opCondS]
 			c := u16(1)
-			if locs[pc] != SrcLoc(c&^invertBit) {
-				return events, fmt.Errorf("condition %d at %d has location %d", c, pc, locs[pc])
-			}
 			h := p.decide(c, len(events))
 			taken := h&1 != 0
 			if c&^invertBit >= 0x7000 {
@@ -346,8 +334,8 @@ func (p *program) simulate(r *Result, steps int) (events []event, err error) {
 			return append(events, event{opHalt, 0}), nil
 		case opTrap:
 			t, ok := traps[pc]
-			if !ok || locs[pc] != t.Loc {
-				return events, fmt.Errorf("trap at %d: record %v, location %d", pc, t, locs[pc])
+			if !ok || t.Code != 0xff && t.Code != uint8(t.Site) {
+				return events, fmt.Errorf("trap at %d: record %v", pc, t)
 			}
 			return append(events, event{opTrap, uint64(t.Code)}), nil
 		case opLoad, opLoadL:
@@ -475,7 +463,6 @@ func (e *emitter) island(size uint32) {
 }
 
 func (e *emitter) item(it item) {
-	e.SetSrcLoc(SrcLoc(it.id))
 	at := e.Offset()
 	switch it.kind {
 	case itemMark:
@@ -507,7 +494,7 @@ func (e *emitter) item(it item) {
 		e.AddCallSite(uint32(it.id))
 	case itemTrapIf:
 		e.island(8)
-		l := e.DeferTrap(byte(it.id), SrcLoc(it.id))
+		l := e.DeferTrap(byte(it.id), TrapSite(it.id))
 		k := useL
 		if e.veneers {
 			k = useM
@@ -531,7 +518,6 @@ func (e *emitter) block(i int) {
 	for _, it := range b.items {
 		e.item(it)
 	}
-	e.SetSrcLoc(SrcLoc(b.cond))
 	switch b.term {
 	case termJump:
 		e.island(5)
@@ -540,7 +526,6 @@ func (e *emitter) block(i int) {
 		e.island(worstPair)
 		yes, no := b.targets[1], b.targets[0]
 		e.cond(e.kindFor(i, yes, 3), b.cond, e.first+Label(yes))
-		e.SetSrcLoc(SrcLoc(0x9000))
 		e.jump(i, no)
 	case termSwitch:
 		e.island(8 + 8*uint32(len(b.targets)))
@@ -563,7 +548,7 @@ func (e *emitter) block(i int) {
 		e.PutU8(opHalt)
 		e.NoFallThrough()
 	case termTrap:
-		e.AddTrap(e.Offset(), 0xff, SrcLoc(b.cond))
+		e.AddTrap(e.Offset(), 0xff, TrapSite(b.cond))
 		e.PutU8(opTrap)
 		e.NoFallThrough()
 	}

@@ -166,11 +166,6 @@ func (b *Buffer) checkRecords() error {
 	for _, r := range b.calls {
 		step(r.Return)
 	}
-	last = 0
-	for i, m := range b.src {
-		step(m.off)
-		bad = bad || i > 0 && (b.src[i-1].off == m.off || b.src[i-1].loc == m.loc)
-	}
 	if bad {
 		return fmt.Errorf("I10: records out of order or outside the code (%d bytes)", end)
 	}

@@ -12,7 +12,7 @@ type constant struct {
 // deferredTrap is a trap stub not yet placed.
 type deferredTrap struct {
 	label Label
-	loc   SrcLoc
+	site  TrapSite
 	code  uint8
 }
 
@@ -80,10 +80,10 @@ func (b *Buffer) clearConstants() {
 
 // DeferTrap returns the label of a stub that traps with code, which an island or Finish will place out of line, with
 // its trap record. Branch to it with UseLabel, or CondBranch, by a kind that is not narrow.
-func (b *Buffer) DeferTrap(code uint8, loc SrcLoc) Label {
+func (b *Buffer) DeferTrap(code uint8, site TrapSite) Label {
 	l := b.NewLabel()
 	b.flags[l] |= flagIsland
-	b.deferred = append(b.deferred, deferredTrap{l, loc, code})
+	b.deferred = append(b.deferred, deferredTrap{l, site, code})
 	return l
 }
 
@@ -210,21 +210,16 @@ func (b *Buffer) pop(q *queue, k UseKind) {
 
 // placePool emits all deferred traps and constants. The code before must be sealed.
 func (b *Buffer) placePool() {
-	loc := b.curLoc()
 	for _, d := range b.deferred {
 		b.pad(b.target.codeAlign)
 		b.place(d.label)
-		b.SetSrcLoc(d.loc)
-		b.AddTrap(b.Offset(), d.code, d.loc)
+		b.AddTrap(b.Offset(), d.code, d.site)
 		b.PutBytes(b.target.trap)
 		if b.target.trapCode != nil {
 			b.target.trapCode(b.buf[len(b.buf)-len(b.target.trap):], d.code)
 		}
 	}
 	b.deferred = b.deferred[:0]
-	if len(b.consts) > 0 {
-		b.SetSrcLoc(NoLoc)
-	}
 	var most uint32
 	for i := range b.consts {
 		most = max(most, b.consts[i].align)
@@ -241,7 +236,6 @@ func (b *Buffer) placePool() {
 		}
 	}
 	b.clearConstants()
-	b.SetSrcLoc(loc)
 }
 
 // place binds an island label at the current offset, which is sealed. Its group of the tail is never consulted: bytes

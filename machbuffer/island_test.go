@@ -257,7 +257,6 @@ func TestCheckInvariantsFinds(t *testing.T) {
 		{"I10", func(b *Buffer) { b.traps = []Trap{{Offset: 100}} }},
 		{"I10", func(b *Buffer) { b.stackMaps = []StackMap{{Return: 100}} }},
 		{"I10", func(b *Buffer) { b.calls = []CallSite{{Return: 100}} }},
-		{"I10", func(b *Buffer) { b.src = []srcMark{{0, 1}, {1, 1}} }},
 	} {
 		a := newAsm(t)
 		a.text("nop; X: je8 A; Y: jmp B; je C; Z:")

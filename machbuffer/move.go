@@ -188,10 +188,4 @@ func (b *Buffer) moveRecords() {
 		b.Stop.PollAt(i)
 		b.calls[i].Return = b.moves.End(b.calls[i].Return)
 	}
-	marks := b.src
-	b.src = b.src[:0]
-	for i, m := range marks {
-		b.Stop.PollAt(i)
-		b.markSrc(b.moves.Begin(m.off), m.loc) // there may be no padding now between two marks
-	}
 }

@@ -45,6 +45,9 @@ func (c Class) String() string {
 // Float, each in hardware numbering.
 type PReg uint8
 
+// NumPRegs is the number of registers.
+const NumPRegs = 64
+
 // NoPReg is no register.
 const NoPReg PReg = 255
 

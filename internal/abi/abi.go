@@ -34,6 +34,7 @@ const (
 	TrapIntegerDivideByZero
 	TrapBadConversion
 	TrapStackOverflow
+	// TrapNullReference is for instructions on references that the front end does not have yet. CLIF can raise it.
 	TrapNullReference
 	NumTrapCodes
 )

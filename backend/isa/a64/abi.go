@@ -48,15 +48,11 @@ func CFI() *abi.CFI {
 	return c
 }
 
-// emitPrologue implements backend.Target.EmitPrologue.
-func emitPrologue(e *backend.Emitter, saves bool) {
-	if e.Addressed {
-		op(e, backend.Inst{Op: asm.Bti, Imm: asm.BtiC})
-	}
-	e.SetUpFrame(FrameSetup[:])
+// lowerStack implements backend.Target.LowerStack.
+func lowerStack(e *backend.Emitter, saves bool) {
 	emitLower(e, e.Frame.Size)
 	if saves {
-		emitSaves(e)
+		e.Save()
 	}
 }
 
@@ -98,48 +94,16 @@ func moveSP(e *backend.Emitter, row backend.Op, n int) {
 	}
 }
 
-// savedRows are the rows that save or restore, by class: two registers, one.
-type savedRows [regalloc.NumClasses]struct{ pair, one backend.Op }
-
+// saves and restores are the rows that save and restore registers.
 var (
-	saves    = savedRows{{asm.Stp, asm.Str}, {asm.Fstp, asm.Fstr}}
-	restores = savedRows{{asm.Ldp, asm.Ldr}, {asm.Fldp, asm.Fldr}}
+	saves    = backend.SavedRows{regalloc.Int: {Pair: asm.Stp, One: asm.Str}, regalloc.Float: {Pair: asm.Fstp, One: asm.Fstr}}
+	restores = backend.SavedRows{regalloc.Int: {Pair: asm.Ldp, One: asm.Ldr}, regalloc.Float: {Pair: asm.Fldp, One: asm.Fldr}}
 )
-
-// emitSaves implements backend.Target.EmitSaves.
-func emitSaves(e *backend.Emitter) { emitSaved(e, &saves) }
-
-// emitRestores implements backend.Target.EmitRestores.
-func emitRestores(e *backend.Emitter) { emitSaved(e, &restores) }
-
-// emitSaved saves or restores the callee-saved registers, neighbours of one class in pairs. The first is the
-// highest in memory.
-func emitSaved(e *backend.Emitter, rows *savedRows) {
-	s := e.Frame.Saved
-	for i := 0; s != 0; i++ {
-		a := s.First()
-		s = s.Remove(a)
-		row := &rows[a.Class()]
-		in := backend.Inst{Op: row.one, Size: 8, Mode: backend.ModeBase, Disp: e.Frame.SavedOffset(i)}
-		if s == 0 || s.First().Class() != a.Class() {
-			op(e, in, asm.FP, a)
-			continue
-		}
-		b := s.First()
-		s = s.Remove(b)
-		i++
-		in.Op, in.Disp = row.pair, e.Frame.SavedOffset(i)
-		op(e, in, asm.FP, b, a)
-	}
-}
-
-// savesBytes implements backend.Target.SavesBytes.
-func savesBytes(fr *backend.Frame) uint32 { return uint32(4 * fr.Saved.Len()) }
 
 // emitEpilogue restores registers and returns, popping stack arguments.
 func emitEpilogue(e *backend.Emitter) {
 	if !e.Out.UnsavedIn(regalloc.Block(e.Block)) {
-		emitRestores(e)
+		e.Restore()
 	}
 	if e.Frame.Size > 0 {
 		op(e, backend.Inst{Op: asm.AddImm, Size: 8}, asm.FP, asm.SP)
@@ -162,5 +126,5 @@ func emitEpilogue(e *backend.Emitter) {
 	e.Returned()
 }
 
-// epilogueBytes bounds the size of the code that emitEpilogue emits.
-func epilogueBytes(fr *backend.Frame) uint32 { return savesBytes(fr) + 5*4 }
+// epilogueBytes bounds the size of the code that emitEpilogue emits, without that of restores.
+const epilogueBytes = 5 * 4

@@ -11,7 +11,8 @@ import (
 )
 
 type (
-	lower = backend.Lower
+	lower = backend.Emit
+	query = backend.Query
 	vreg  = regalloc.VReg
 
 	amode      = backend.Address
@@ -73,11 +74,6 @@ func plusConst(l *lower, x vreg, k uint64) vreg {
 	return sum
 }
 
-// below implements backend.Target.Below.
-func below(l *lower, x vreg, k uint64, dst vreg) {
-	l.Emit(backend.Inst{Op: asm.SubImm, Size: 8, Imm: int64(k)}, x, dst)
-}
-
 // farSum returns a register with addr + k.
 func farSum(l *lower, addr clif.Value, k uint64) vreg { return plusConst(l, l.Use(addr), k) }
 
@@ -87,7 +83,7 @@ func memory(l *lower, m *match) vreg { return l.HeapBase(m.D.Aux, m.D.ArgA()) }
 // pendingAddress returns the address of the access i if it asks for a sum that a later access relies on. The access i must define the
 // sum, unless another access in front of it does.
 func pendingAddress(l *lower, i clif.Inst, d *clif.InstData) (a amode, ok bool) {
-	key, ok := wantsSum(l, d)
+	key, ok := wantsSum(&l.Query, d)
 	if !ok {
 		return a, false
 	}
@@ -105,7 +101,7 @@ func pendingAddress(l *lower, i clif.Inst, d *clif.InstData) (a amode, ok bool) 
 
 // sumAddress returns the address of an access whose sum is in a register.
 func sumAddress(l *lower, d *clif.InstData, sum vreg) amode {
-	_, disp, _ := sumOf(l, d)
+	_, disp, _ := sumOf(&l.Query, d)
 	return amode{Mode: backend.ModeBase, N: 1, Regs: [2]vreg{sum}, Disp: disp}
 }
 
@@ -114,13 +110,13 @@ func addressConst(l *lower, m *match) { m.Addr = sumAddress(l, m.D, memory(l, m)
 
 // addressShare applies RuleHeapShare.
 func addressShare(l *lower, m *match) {
-	key, _, _ := sumOf(l, m.D)
+	key, _, _ := sumOf(&l.Query, m.D)
 	m.Addr = sumAddress(l, m.D, l.NewSum(key))
 }
 
 // addressPending applies RuleHeapShareZero.
 func addressPending(l *lower, m *match) {
-	key, _, _ := sumOf(l, m.D)
+	key, _, _ := sumOf(&l.Query, m.D)
 	sum, _ := l.PendingSum(key)
 	m.Addr = sumAddress(l, m.D, sum)
 }
@@ -128,7 +124,7 @@ func addressPending(l *lower, m *match) {
 // placedAddress returns the address of the access d as the place of its offset in memory, which a loop has in a register, and an index; not ok if
 // its displacement does without, or there is no loop. The index is shifted by k.
 func placedAddress(l *lower, d *clif.InstData, v clif.Value, k int) (a amode, ok bool) {
-	key, _, near := sumOf(l, d)
+	key, _, near := sumOf(&l.Query, d)
 	if !near || key.Offset == 0 || key.Index == clif.NoValue {
 		return a, false
 	}
@@ -225,10 +221,10 @@ func access(d *clif.InstData) int { return d.Access().Bytes(d.Type) }
 
 // sumOf splits the address of a load or store into a sum of registers, perhaps with a multiple of 4096 that one
 // more addition takes, and a displacement; not ok if the offset is too large.
-func sumOf(l *lower, d *clif.InstData) (key backend.SumKey, disp int32, ok bool) {
-	key = backend.SumKey{Mem: clif.MemoryIndex(d.Aux), Index: l.Resolve(d.ArgA())}
+func sumOf(q *query, d *clif.InstData) (key backend.SumKey, disp int32, ok bool) {
+	key = backend.SumKey{Mem: clif.MemoryIndex(d.Aux), Index: q.Resolve(d.ArgA())}
 	offset := heapOffset(d)
-	if c, ok := l.Iconst(d.ArgA()); ok {
+	if c, ok := q.Iconst(d.ArgA()); ok {
 		key.Index = clif.NoValue
 		offset += c
 	}
@@ -249,12 +245,12 @@ var plain = [...]backend.Form{{Op: asm.Ldrb, Size: 4}, {Op: asm.Ldrh, Size: 4}, 
 
 // wantsSum returns the sum that a load or store asks for, if it does; see Lower.AskedBefore. An address
 // that two accesses use is not scaled.
-func wantsSum(l *lower, d *clif.InstData) (backend.SumKey, bool) {
-	_, fixed := l.Iconst(d.ArgA())
+func wantsSum(q *query, d *clif.InstData) (backend.SumKey, bool) {
+	_, fixed := q.Iconst(d.ArgA())
 	if !fixed && heapOffset(d) == 0 {
 		return backend.SumKey{}, false
 	}
-	key, _, near := sumOf(l, d)
+	key, _, near := sumOf(q, d)
 	return key, near && (!fixed || key.Offset != 0)
 }
 
@@ -263,7 +259,7 @@ func defineSum(l *lower, d *clif.InstData, sum vreg) { defineScaledSum(l, d, d.A
 
 // defineScaledSum is defineSum with the address as index<<k.
 func defineScaledSum(l *lower, d *clif.InstData, index clif.Value, k int, sum vreg) {
-	key, _, _ := sumOf(l, d)
+	key, _, _ := sumOf(&l.Query, d)
 	base := l.HeapBase(d.Aux, d.ArgA())
 	if key.Index != clif.NoValue {
 		to := sum

@@ -44,14 +44,11 @@ func op(e *backend.Emitter, in backend.Inst, regs ...regalloc.PReg) {
 	put(e, &in, allocs[:], 0)
 }
 
-// emitInst implements backend.Target.EmitInst.
-func emitInst(e *backend.Emitter, i regalloc.Inst) {
-	in := &e.VC.Insts[i]
-	src := e.VC.Srcs[i]
-	allocs := e.Allocs()
+// emitInst implements backend.Target.Emit.
+func emitInst(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src uint32) {
 	switch {
 	case in.Op >= backend.OpArgs:
-		emitCommon(e, in, src)
+		emitCommon(e, in, allocs, src)
 		return
 	case in.Op == opCallInd:
 		emitCallInd(e, in, allocs, src)
@@ -65,7 +62,7 @@ func emitInst(e *backend.Emitter, i regalloc.Inst) {
 		put(e, in, allocs, src)
 	}
 	if in.Op == asm.Bl || in.Op == opCallInd {
-		e.Called(i)
+		e.Called()
 		moveSP(e, asm.SubImm, in.Popped()) // the callee has popped its arguments
 		return
 	}
@@ -88,8 +85,10 @@ func emitCallInd(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocat
 }
 
 // emitCommon emits what all machines have.
-func emitCommon(e *backend.Emitter, in *backend.Inst, src uint32) {
+func emitCommon(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src uint32) {
 	switch in.Op {
+	case backend.OpMove:
+		e.Buf.Advance(len(asm.AppendMove(e.Buf.Reserve(backend.Room)[:0], allocs[0], allocs[1], in.Size, &e.Frame)))
 	case backend.OpJump:
 		branches(e, in).emit(e, always)
 	case backend.OpTrap:
@@ -98,9 +97,6 @@ func emitCommon(e *backend.Emitter, in *backend.Inst, src uint32) {
 		e.Buf.NoFallThrough()
 	}
 }
-
-// emitLanding implements backend.Target.EmitLanding.
-func emitLanding(e *backend.Emitter) { op(e, backend.Inst{Op: asm.Bti, Imm: asm.BtiJ}) }
 
 // emitTail emits what consumes the flags, or the register of a test; own are the tail's operands.
 func emitTail(e *backend.Emitter, in *backend.Inst, allocs, own []regalloc.Allocation, src uint32) {
@@ -280,15 +276,6 @@ func jumpTo(e *backend.Emitter, to int) {
 	j.emit(e, always)
 }
 
-// maxEdit implements backend.Target.MaxEdit.
-func maxEdit(e *backend.Emitter, ed *regalloc.Edit) uint32 {
-	if ed.Kind == regalloc.Remat {
-		in, to := &e.VC.Insts[ed.Inst], [1]regalloc.Allocation{ed.To}
-		return asm.Bound(in, to[:], &e.Frame) + constBytes(e, in)
-	}
-	return asm.MoveBound(ed.From, ed.To, ed.Bytes, &e.Frame)
-}
-
 // constBytes bounds what in adds to the pool.
 func constBytes(e *backend.Emitter, in *backend.Inst) uint32 {
 	if in.Mode == backend.ModeConst {
@@ -298,9 +285,10 @@ func constBytes(e *backend.Emitter, in *backend.Inst) uint32 {
 }
 
 // maxBytes implements backend.Target.MaxBytes.
-func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation) uint32 {
-	in := &e.VC.Insts[i]
+func maxBytes(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation) uint32 {
 	switch {
+	case in.Op == backend.OpMove:
+		return asm.MoveBound(allocs[0], allocs[1], in.Size, &e.Frame)
 	case in.Op == backend.OpArgs || in.Op == backend.OpJump:
 		return 0
 	case in.Op == backend.OpTrap:
@@ -312,7 +300,7 @@ func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation)
 	case in.Op >= asm.NumOps:
 		return pseudos[in.Op-asm.NumOps].max + tailBytes[in.Tail]
 	case in.Op == asm.Ret:
-		return epilogueBytes(&e.Frame)
+		return e.Target.SavesBytes(&e.Frame) + epilogueBytes
 	}
 	n := constBytes(e, in)
 	if !isTest(in.Op) {

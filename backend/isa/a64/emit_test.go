@@ -108,7 +108,7 @@ func TestEdits(t *testing.T) {
 							if err != nil || len(got) != 1 || got[0] != want {
 								t.Fatalf("frame of %d, %v: %08x makes %v, %v; want %v", size, ed, code, got, err, want)
 							}
-							if bound := maxEdit(e, &ed); n > bound {
+							if bound := asm.MoveBound(ed.From, ed.To, bytes, &e.Frame); n > bound {
 								t.Fatalf("frame of %d, %v: %d bytes, bound is %d", size, ed, n, bound)
 							}
 						}

@@ -53,8 +53,11 @@ func testBit(in *backend.Inst, bit int64, zero bool) {
 	}
 }
 
-// compare returns the comparison that the icmp, fcmp or ref_is_null d stands for.
-func compare(l *lower, d *clif.InstData) comparison {
+// compare implements backend.Target.Compare.
+func compare(l *lower, d *clif.InstData, v clif.Value) comparison {
+	if d == nil {
+		return compareZero(l, clif.I32, v, clif.Ne)
+	}
 	switch d.Op {
 	case clif.OpFcmp:
 		return compareFloat(l, d)
@@ -73,7 +76,11 @@ func compare(l *lower, d *clif.InstData) comparison {
 		return c
 	}
 	c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: backend.SizeOf(t)}, intConds[cc])
-	for range 2 {
+	for k, o := range bothOrders(x, y) {
+		x, y := o[0], o[1]
+		if k > 0 {
+			c.In.Cond = uint8(intConds[cc].Swap())
+		}
 		if r, imm, ok := foldExtension(l, t, y); ok {
 			c.In.Op, c.In.Imm = asm.CmpExt, imm
 			c.Add(l.UseAs(t, x), r)
@@ -84,8 +91,8 @@ func compare(l *lower, d *clif.InstData) comparison {
 			c.Add(l.UseAs(t, x), r)
 			return c
 		}
-		x, y, c.In.Cond = y, x, uint8(asm.Cond(c.In.Cond).Swap())
 	}
+	c.In.Cond = uint8(intConds[cc])
 	c.Add(l.UseAs(t, x), l.UseAs(t, y))
 	return c
 }
@@ -182,11 +189,11 @@ func lowerCompareTwo(l *lower, m *match) {
 }
 
 // matchBoth is the guard both-compare: x and y are comparisons that nothing else uses, and one of them can come first.
-func matchBoth(l *lower, m *match) bool {
-	if onlyComparison(l, m.X()) == nil || onlyComparison(l, m.Y()) == nil {
+func matchBoth(q *query, m *match) bool {
+	if onlyComparison(q, m.X()) == nil || onlyComparison(q, m.Y()) == nil {
 		return false
 	}
-	return !mayCompareTwo(l, m.X()) || !mayCompareTwo(l, m.Y())
+	return !mayCompareTwo(q, m.X()) || !mayCompareTwo(q, m.Y())
 }
 
 // compareBoth returns a comparison that holds if the band or bor of a and b, for which matchBoth holds, is 1: the second
@@ -195,10 +202,10 @@ func compareBoth(l *lower, op clif.Opcode, a, b clif.Value) comparison {
 	if !isSimpleSecond(l, b) && isSimpleSecond(l, a) {
 		a, b = b, a
 	}
-	if mayCompareTwo(l, a) {
+	if mayCompareTwo(&l.Query, a) {
 		a, b = b, a
 	}
-	c := l.Holds(onlyComparison(l, a))
+	c := l.Holds(onlyComparison(&l.Query, a))
 	next, cond := conditional(l, b)
 	p := pair{first: c.In.Op, second: next.In.Op, size: next.In.Size, cond: asm.Cond(c.In.Cond), imm: next.In.Imm}
 	decided := cond.Invert()
@@ -213,11 +220,11 @@ func compareBoth(l *lower, op clif.Opcode, a, b clif.Value) comparison {
 }
 
 // onlyComparison returns the comparison that defines v if nothing else uses v, else nil.
-func onlyComparison(l *lower, v clif.Value) *clif.InstData {
-	if !l.OnlyUse(v) {
+func onlyComparison(q *query, v clif.Value) *clif.InstData {
+	if !q.OnlyUse(v) {
 		return nil
 	}
-	_, d := l.DefInst(v)
+	_, d := q.DefInst(v)
 	if d == nil || d.Op != clif.OpIcmp && d.Op != clif.OpFcmp && d.Op != clif.OpRefIsNull {
 		return nil
 	}
@@ -226,9 +233,9 @@ func onlyComparison(l *lower, v clif.Value) *clif.InstData {
 
 // mayCompareTwo reports whether v, the result of a comparison, may become a compareTwo itself: it tests a band or bor, perhaps
 // through comparisons with zero. Such a comparison cannot be the first of two.
-func mayCompareTwo(l *lower, v clif.Value) bool {
+func mayCompareTwo(q *query, v clif.Value) bool {
 	for {
-		_, d := l.DefInst(v)
+		_, d := q.DefInst(v)
 		switch {
 		case d == nil:
 			return false
@@ -237,8 +244,8 @@ func mayCompareTwo(l *lower, v clif.Value) bool {
 		case d.Op != clif.OpIcmp || d.Type != clif.I32:
 			return false
 		}
-		x, y := l.ConstLast(d.ArgA(), d.ArgB())
-		if k, ok := l.Iconst(y); !ok || k != 0 {
+		x, y := q.ConstLast(d.ArgA(), d.ArgB())
+		if k, ok := q.Iconst(y); !ok || k != 0 {
 			return false
 		}
 		v = x
@@ -248,13 +255,13 @@ func mayCompareTwo(l *lower, v clif.Value) bool {
 // isSimpleSecond reports whether the comparison that defines v takes no more instructions as the second of two, in its
 // conditional form, than alone.
 func isSimpleSecond(l *lower, v clif.Value) bool {
-	d := onlyComparison(l, v)
+	d := onlyComparison(&l.Query, v)
 	if d.Op != clif.OpIcmp {
 		return true
 	}
 	x, y := l.ConstLast(d.ArgA(), d.ArgB())
 	if k, ok := l.Sconst(d.Type, y); ok {
-		return k > -32 && k < 32 && l.DefOf(x, clif.OpBand, d.Type) == nil && onlyComparison(l, x) == nil
+		return k > -32 && k < 32 && l.DefOf(x, clif.OpBand, d.Type) == nil && onlyComparison(&l.Query, x) == nil
 	}
 	return true
 }
@@ -262,7 +269,7 @@ func isSimpleSecond(l *lower, v clif.Value) bool {
 // conditional returns the comparison that defines v in its conditional form: without tail, flags and condition;
 // cond is the condition after it under which v is 1.
 func conditional(l *lower, v clif.Value) (c comparison, cond asm.Cond) {
-	d := onlyComparison(l, v)
+	d := onlyComparison(&l.Query, v)
 	switch d.Op {
 	case clif.OpFcmp:
 		c.In = backend.Inst{Op: asm.Fccmp, Size: backend.SizeOf(d.Type)}
@@ -293,7 +300,7 @@ func conditional(l *lower, v clif.Value) (c comparison, cond asm.Cond) {
 
 func compareFloat(l *lower, d *clif.InstData) comparison {
 	x, y, cond := d.ArgA(), d.ArgB(), floatConds[d.FloatCC()]
-	if isFloatZero(l, d.Type, x) {
+	if isFloatZero(&l.Query, d.Type, x) {
 		x, y, cond = y, x, cond.SwapFloat()
 	}
 	c, ok := l.SelectCompare(termCompare, clif.OpFcmp, d.Type, d.Cond, x, y)
@@ -311,8 +318,8 @@ func compareFloatZero(l *lower, m *match) {
 }
 
 // isFloatZero reports whether v is a constant zero of either sign, which compare alike.
-func isFloatZero(l *lower, t clif.Type, v clif.Value) bool {
-	d := l.DefOp(v, clif.OpFconst)
+func isFloatZero(q *query, t clif.Type, v clif.Value) bool {
+	d := q.DefOp(v, clif.OpFconst)
 	return d != nil && d.Imm<<(64-t.Bits())<<1 == 0
 }
 
@@ -419,14 +426,14 @@ func cset(op backend.Op) backend.Op {
 
 // lowerSumCond appends x + y where y is the result of a comparison.
 func lowerSumCond(l *lower, m *match) {
-	c := l.Holds(onlyComparison(l, m.Y()))
+	c := l.Holds(onlyComparison(&l.Query, m.Y()))
 	c.In.Cond ^= 1
 	choose(l, &c, m.T, m.X(), alternative{asm.Csinc, m.X(), true}, l.Def(m.D, 0))
 }
 
 // lowerIsubCond appends 0 - y where y is the result of a comparison.
 func lowerIsubCond(l *lower, m *match) {
-	c := l.Holds(onlyComparison(l, m.Y()))
+	c := l.Holds(onlyComparison(&l.Query, m.Y()))
 	c.In.Cond ^= 1
 	choose(l, &c, m.T, m.D.ArgA(), alternative{asm.Csinv, clif.NoValue, true}, l.Def(m.D, 0))
 }
@@ -453,10 +460,11 @@ func lowerBoundImm(l *lower, m *match) {
 	c.Push(l, backend.TailBound, 0, x, l.Def(m.D, 0))
 }
 
-// branch implements backend.Target.Branch.
-func branch(l *lower, v clif.Value) {
-	c := l.Truth(v)
-	branchOn(l, &c, backend.TailJump, regalloc.IsTerminator)
+func lowerBranch(l *lower, _ clif.Inst, d *clif.InstData) {
+	if !l.JumpIfOne() {
+		c := l.Truth(d.ArgA())
+		branchOn(l, &c, backend.TailJump, regalloc.IsTerminator)
+	}
 }
 
 func lowerBranchKnown(l *lower, m *match) {
@@ -466,16 +474,16 @@ func lowerBranchKnown(l *lower, m *match) {
 
 // booleanExists reports whether v is the result of a comparison and a later user has already materialised it. Then testing v
 // costs less than comparing again. Comparisons with zero are tests themselves.
-func booleanExists(l *lower, v clif.Value) bool {
-	if l.EndsHere(v) {
+func booleanExists(q *query, v clif.Value) bool {
+	if q.EndsHere(v) {
 		return false
 	}
-	_, d := l.DefInst(v)
+	_, d := q.DefInst(v)
 	switch {
 	case d == nil:
 		return false
 	case d.Op == clif.OpIcmp:
-		k, ok := l.Iconst(d.ArgB())
+		k, ok := q.Iconst(d.ArgB())
 		return !ok || k != 0
 	}
 	return d.Op == clif.OpFcmp

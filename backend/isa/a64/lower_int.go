@@ -8,14 +8,6 @@ import (
 	"github.com/waot-project/waot/clif"
 )
 
-// hoist implements backend.Lowering.Hoist: few constants fit into instructions.
-func hoist(*clif.InstData) bool { return true }
-
-// intConst appends dst = x, rematerialisable.
-func intConst(l *lower, x int64, dst vreg) {
-	l.EmitRemat(backend.Inst{Op: asm.MovImm, Size: 8, Imm: x}, dst)
-}
-
 // operation appends dst = x op y on registers of type t.
 func operation(l *lower, op backend.Op, t clif.Type, x, y clif.Value, dst vreg) {
 	l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(t)}, l.UseAs(t, x), l.UseAs(t, y), dst)
@@ -99,6 +91,9 @@ var sums = [clif.NumOpcodes]sumRows{
 	clif.OpIsub: {asm.Sub, asm.SubExt, asm.SubImm, asm.AddImm, asm.Msub, 0, 0},
 }
 
+// bothOrders are x and y in this order, and in the other.
+func bothOrders(x, y clif.Value) [2][2]clif.Value { return [2][2]clif.Value{{x, y}, {y, x}} }
+
 // lowerSum appends x + y or x - y.
 func lowerSum(l *lower, _ clif.Inst, d *clif.InstData) {
 	t, x, y := d.Type, d.ArgA(), d.ArgB()
@@ -106,7 +101,11 @@ func lowerSum(l *lower, _ clif.Inst, d *clif.InstData) {
 	if both {
 		x, y = l.ConstLast(x, y)
 	}
-	for range 2 {
+	for k, o := range bothOrders(x, y) {
+		if k > 0 && !both {
+			break
+		}
+		x, y := o[0], o[1]
 		if foldProduct(l, t, x, y, rows, dst) {
 			return
 		}
@@ -121,10 +120,6 @@ func lowerSum(l *lower, _ clif.Inst, d *clif.InstData) {
 			l.Emit(in, l.UseAs(t, x), r, dst)
 			return
 		}
-		if !both {
-			break
-		}
-		x, y = y, x
 	}
 	operation(l, rows.reg, t, x, y, dst)
 }
@@ -218,22 +213,20 @@ func lowerLogic(l *lower, _ clif.Inst, d *clif.InstData) {
 	x, y := l.ConstLast(d.ArgA(), d.ArgB())
 	rows := &logics[d.Op]
 	op := rows.reg
-	for range 2 {
-		if b, ok := l.Fold(RuleComplement, t, y, 8); ok {
-			op, y = rows.not, b.X()
+	for _, o := range bothOrders(x, y) {
+		if b, ok := l.Fold(RuleComplement, t, o[1], 8); ok {
+			op, x, y = rows.not, o[0], b.X()
 			break
 		}
-		x, y = y, x
 	}
-	for range 2 {
-		if r, imm, ok := foldShift(l, t, y); ok {
-			l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(t), Imm: imm}, l.UseAs(t, x), r, dst)
+	for k, o := range bothOrders(x, y) {
+		if k > 0 && op == rows.not {
+			break
+		}
+		if r, imm, ok := foldShift(l, t, o[1]); ok {
+			l.Emit(backend.Inst{Op: op, Size: backend.SizeOf(t), Imm: imm}, l.UseAs(t, o[0]), r, dst)
 			return
 		}
-		if op == rows.not {
-			break
-		}
-		x, y = y, x
 	}
 	operation(l, op, t, x, y, dst)
 }

@@ -19,11 +19,6 @@ var loads = [clif.NumTypes][clif.NumAccesses]backend.Form{
 	clif.FuncRef: {clif.Full: {Op: asm.Ldr, Size: 8}},
 }
 
-// loadInstance implements backend.Target.LoadInstance: the instance data begins a page.
-func loadInstance(l *lower, dst vreg) {
-	l.EmitRemat(backend.Inst{Op: asm.Adrp, Size: 8}.OfSymbol(backend.SymInstance), dst)
-}
-
 // storeForm returns the form of a store of the given number of low bytes of a value of type t.
 func storeForm(t clif.Type, bytes int) backend.Form {
 	switch {
@@ -74,11 +69,11 @@ func store(l *lower, f backend.Form, a amode, v clif.Value) {
 }
 
 // isZero reports whether the given number of low bytes of v are zero.
-func isZero(l *lower, bytes int, v clif.Value) bool {
-	if d := l.DefOp(v, clif.OpFconst); d != nil {
+func isZero(q *query, bytes int, v clif.Value) bool {
+	if d := q.DefOp(v, clif.OpFconst); d != nil {
 		return d.Imm<<(64-8*bytes) == 0
 	}
-	k, ok := l.Iconst(v)
+	k, ok := q.Iconst(v)
 	return ok && k<<(64-8*bytes) == 0
 }
 
@@ -103,30 +98,29 @@ func lowerStore(l *lower, i clif.Inst, d *clif.InstData) {
 	store(l, f, heap(l, i, d), v)
 }
 
-// putZero implements backend.Target.PutZero.
-func putZero(l *lower, a amode) { l.Access(asm.StrZero, 8, a) }
-
-// place implements backend.Target.Place; the offset has at most 24 bits.
-func place(l *lower, base vreg, offset uint64, dst vreg) {
-	const page = 1<<12 - 1
-	if low := offset & page; low != 0 {
-		sum := l.NewVReg(clif.I64)
-		l.Emit(backend.Inst{Op: asm.AddImm, Size: 8, Imm: int64(offset &^ page)}, base, sum)
-		l.Emit(backend.Inst{Op: asm.AddImm, Size: 8, Imm: int64(low)}, sum, dst)
-		return
-	}
-	l.Emit(backend.Inst{Op: asm.AddImm, Size: 8, Imm: int64(offset)}, base, dst)
-}
-
-// plus implements backend.Target.Plus.
-func plus(l *lower, base vreg, v clif.Value, scale uint8, dst vreg) {
+// sum implements backend.Target.Sum.
+func sum(l *lower, base vreg, t backend.SumTerm, dst vreg) {
 	rule := RulePlusImm
-	if scale != 0 {
+	if t.Scale != 0 {
 		rule = RulePlusElements
 	}
-	if b, ok := l.Fold(rule, clif.I64, v, 8); ok {
-		l.Emit(backend.Inst{Op: asm.AddImm, Size: 8, Imm: b.K << scale}, base, dst)
-		return
+	if t.V != clif.NoValue {
+		b, ok := l.Fold(rule, clif.I64, t.V, 8)
+		if !ok {
+			l.Emit(backend.Inst{Op: asm.Add, Size: 8, Imm: asm.Shifted(asm.LSL, t.Scale)}, base, l.Use(t.V), dst)
+			return
+		}
+		t.K = b.K << t.Scale
 	}
-	l.Emit(backend.Inst{Op: asm.Add, Size: 8, Imm: asm.Shifted(asm.LSL, scale)}, base, l.Use(v), dst)
+	in := backend.Inst{Op: asm.AddImm, Size: 8, Imm: t.K}
+	if t.K < 0 {
+		in.Op, in.Imm = asm.SubImm, -t.K
+	}
+	const page = 1<<12 - 1
+	if low := t.K & page; t.K > page && low != 0 {
+		high := l.NewVReg(clif.I64)
+		l.Emit(backend.Inst{Op: asm.AddImm, Size: 8, Imm: t.K &^ page}, base, high)
+		base, in.Imm = high, low
+	}
+	l.Emit(in, base, dst)
 }

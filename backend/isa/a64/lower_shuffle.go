@@ -84,9 +84,9 @@ func (p *permutation) fits(want *bytesOf) (first, second uint8, ok bool) {
 }
 
 // shuffled returns the bytes and the sources of a vshuffle. If both sources are the same, all bytes are those of the first.
-func shuffled(l *lower, d *clif.InstData) (want bytesOf, src sources) {
+func shuffled(q *query, d *clif.InstData) (want bytesOf, src sources) {
 	want, src = d.Lanes(), sources{d.ArgA(), d.ArgB()}
-	if l.Resolve(src[0]) == l.Resolve(src[1]) {
+	if q.Resolve(src[0]) == q.Resolve(src[1]) {
 		for i := range want {
 			want[i] &= 15
 		}
@@ -96,7 +96,7 @@ func shuffled(l *lower, d *clif.InstData) (want bytesOf, src sources) {
 
 // lowerVshuffle appends the first of the permutations that fits, a move of one lane, or a look-up.
 func lowerVshuffle(l *lower, _ clif.Inst, d *clif.InstData) {
-	want, src := shuffled(l, d)
+	want, src := shuffled(&l.Query, d)
 	dst := l.Def(d, 0)
 	all := permutations()
 	for n := range all {

@@ -124,7 +124,7 @@ func factors(l *lower, d *clif.InstData, x, y clif.Value) (in backend.Inst, a, b
 	in = inLanes(products[d.Op].whole, laneScale(d.Type))
 	for range 2 {
 		if _, ok := l.Fold(RuleByLane, d.Type, y, 16); ok {
-			from, lane, _ := laneCopies(l, d.Type, y)
+			from, lane, _ := laneCopies(&l.Query, d.Type, y)
 			in.Op, in.Imm = products[d.Op].lane, lane
 			return in, l.Use(x), l.Use(from)
 		}
@@ -134,22 +134,22 @@ func factors(l *lower, d *clif.InstData, x, y clif.Value) (in backend.Inst, a, b
 }
 
 // copiedLane is laneCopies of the operand in question.
-func copiedLane(l *lower, m *match) (from clif.Value, lane int64, ok bool) {
-	return laneCopies(l, m.T, m.Arg(0))
+func copiedLane(q *query, m *match) (from clif.Value, lane int64, ok bool) {
+	return laneCopies(q, m.T, m.Arg(0))
 }
 
 // laneCopies returns the vector, or the scalar, of which one lane is in all lanes of v, a vsplat or vshuffle, of a shape for
 // which there are products by a lane, and the number of the lane.
-func laneCopies(l *lower, shape clif.Type, v clif.Value) (from clif.Value, lane int64, ok bool) {
+func laneCopies(q *query, shape clif.Type, v clif.Value) (from clif.Value, lane int64, ok bool) {
 	if shape != clif.I32x4 && !shape.IsFloatShape() {
 		return 0, 0, false
 	}
-	_, d := l.DefInst(v)
+	_, d := q.DefInst(v)
 	switch d.Op {
 	case clif.OpVsplat:
 		return d.ArgA(), 0, shape.IsFloatShape() && d.Type == shape
 	case clif.OpVshuffle:
-		want, src := shuffled(l, d)
+		want, src := shuffled(q, d)
 		all := permutations()
 		for n := range all {
 			p := &all[n]
@@ -166,7 +166,7 @@ func laneCopies(l *lower, shape clif.Type, v clif.Value) (from clif.Value, lane 
 
 // lowerVmulExtended multiplies narrow lanes.
 func lowerVmulExtended(l *lower, m *match) {
-	op := definition(l, m, 0).Op
+	op := definition(&l.Query, m, 0).Op
 	product := [...]backend.Op{
 		clif.OpVextendLowS - clif.OpVextendLowS: asm.Vsmull, clif.OpVextendLowU - clif.OpVextendLowS: asm.Vumull,
 		clif.OpVextendHighS - clif.OpVextendLowS: asm.Vsmull2, clif.OpVextendHighU - clif.OpVextendLowS: asm.Vumull2,
@@ -198,7 +198,7 @@ func lowerAbsDiff(op backend.Op) func(l *lower, m *match) {
 }
 
 func lowerAbsDiffSaturated(l *lower, m *match) {
-	l.Emit(inLanes(asm.Vuabd, laneScale(definition(l, m, 0).Type)), l.Use(m.X()), l.Use(m.Y()), l.Def(m.D, 0))
+	l.Emit(inLanes(asm.Vuabd, laneScale(definition(&l.Query, m, 0).Type)), l.Use(m.X()), l.Use(m.Y()), l.Def(m.D, 0))
 }
 
 func lowerAbsDiffWide(l *lower, m *match) {

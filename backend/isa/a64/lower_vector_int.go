@@ -134,7 +134,7 @@ func testVector(l *lower, d *clif.InstData) comparison {
 
 // compareVectorTest compares a test with 0.
 func compareVectorTest(l *lower, m *match) {
-	m.Cmp = testVector(l, definition(l, m, 0))
+	m.Cmp = testVector(l, definition(&l.Query, m, 0))
 	if clif.IntCC(m.CC) == clif.Eq {
 		m.Cmp.In.Cond ^= 1
 	}
@@ -142,7 +142,7 @@ func compareVectorTest(l *lower, m *match) {
 
 // compareBitmask compares the bitmask of all lanes with all ones.
 func compareBitmask(l *lower, m *match) {
-	d := definition(l, m, 0)
+	d := definition(&l.Query, m, 0)
 	m.Cmp = allLanes(l, d.Type, laneMask(l, d.Type, d.ArgA()))
 	if clif.IntCC(m.CC) == clif.Ne {
 		m.Cmp.In.Cond ^= 1
@@ -222,7 +222,7 @@ func lowerCtzNotBitmask(l *lower, m *match) {
 
 // maskNibbles returns four bits for each byte of x, ones if its top bit is set. The mask of x is not used then.
 func maskNibbles(l *lower, m *match) vreg {
-	l.Release(maskOf(l, m.Arg(0)))
+	l.Release(maskOf(&l.Query, m.Arg(0)))
 	nibbles := l.NewVReg(clif.I64)
 	l.Emit(backend.Inst{Op: asm.FmovFromF, Size: 8}, vectorOf(l, inLanesBy(asm.Vshrn, 0, 4), laneMask(l, clif.I8x16, m.X())), nibbles)
 	return nibbles

@@ -62,11 +62,11 @@ func storeLane(l *lower, a amode, d *clif.InstData) {
 }
 
 func lowerSplatLane(l *lower, m *match) {
-	from := definition(l, m, 0)
+	from := definition(&l.Query, m, 0)
 	l.Emit(inLanesBy(asm.VdupLane, laneScale(m.T), int64(from.Lane())), l.Use(m.X()), l.Def(m.D, 0))
 }
 
 func lowerInsertLane(l *lower, m *match) {
-	from := definition(l, m, 1)
+	from := definition(&l.Query, m, 1)
 	l.Emit(inLanesBy(asm.VinsLane, laneScale(m.T), asm.TwoLanes(m.D.Lane(), from.Lane())), l.Use(m.X()), l.Use(m.Y()), l.Def(m.D, 0))
 }

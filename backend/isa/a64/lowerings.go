@@ -1,22 +1,25 @@
 package a64
 
-import "github.com/waot-project/waot/backend"
+import (
+	"github.com/waot-project/waot/backend"
+	"github.com/waot-project/waot/clif"
+)
 
-// lowerings are the functions for opcodes that machines lower in different ways. They run where no rule of TermInst
-// applies. Package backend has the table by opcode.
-var lowerings = backend.MachineLowerings{
-	Fconst: lowerFconst,
-	Sum:    lowerSum, Imul: lowerImul, Logic: lowerLogic, Shift: lowerShift, Rotl: lowerRotl,
-	Umulhi: lowerUmulhi, Smulhi: lowerSmulhi,
-	Udiv: lowerUdiv, Sdiv: lowerSdiv, Urem: lowerUrem, Srem: lowerSrem,
-	Clz: lowerClz, Ctz: lowerCtz, Popcnt: lowerPopcnt,
-	Compare: lowerCompare,
-	Float:   lowerFloat, FloatUnary: lowerFloatUnary,
-	Fmin: lowerFloat, Fmax: lowerFloat, Fcopysign: lowerFcopysign, Fabs: lowerFloatUnary, Fneg: lowerFloatUnary,
-	FcvtFromSint: lowerFcvtFromSint, FcvtFromUint: lowerFcvtFromUint,
-	FcvtToSint: lowerFcvtToSint, FcvtToUint: lowerFcvtToUint,
-	FcvtToSintSat: lowerFcvtToSintSat, FcvtToUintSat: lowerFcvtToUintSat,
-	Bitcast: lowerBitcast, Select: lowerSelect, Store: lowerStore,
-	TrapIf: lowerTrapIf, Bound: lowerBound, SigCheck: lowerSigCheck,
-	Vectors: &vectorLowerings,
+// lowerings are the functions for opcodes that machines lower in different ways; vectorLowerings has those of vectors. They run where no rule of TermInst
+// applies.
+var lowerings = [clif.NumOpcodes]backend.LowerFunc{
+	clif.OpFconst: lowerFconst,
+	clif.OpIadd:   lowerSum, clif.OpIsub: lowerSum, clif.OpImul: lowerImul, clif.OpBand: lowerLogic, clif.OpBor: lowerLogic, clif.OpBxor: lowerLogic, clif.OpIshl: lowerShift, clif.OpUshr: lowerShift, clif.OpSshr: lowerShift, clif.OpRotr: lowerShift, clif.OpRotl: lowerRotl,
+	clif.OpUmulhi: lowerUmulhi, clif.OpSmulhi: lowerSmulhi,
+	clif.OpUdiv: lowerUdiv, clif.OpSdiv: lowerSdiv, clif.OpUrem: lowerUrem, clif.OpSrem: lowerSrem,
+	clif.OpClz: lowerClz, clif.OpCtz: lowerCtz, clif.OpPopcnt: lowerPopcnt,
+	clif.OpIcmp: lowerCompare, clif.OpFcmp: lowerCompare, clif.OpRefIsNull: lowerCompare,
+	clif.OpFadd: lowerFloat, clif.OpFsub: lowerFloat, clif.OpFmul: lowerFloat, clif.OpFdiv: lowerFloat, clif.OpFceil: lowerFloatUnary, clif.OpFfloor: lowerFloatUnary, clif.OpFtrunc: lowerFloatUnary, clif.OpFnearest: lowerFloatUnary, clif.OpFpromote: lowerFloatUnary, clif.OpFdemote: lowerFloatUnary, clif.OpFsqrt: lowerFloatUnary,
+	clif.OpFmin: lowerFloat, clif.OpFmax: lowerFloat, clif.OpFcopysign: lowerFcopysign, clif.OpFabs: lowerFloatUnary, clif.OpFneg: lowerFloatUnary,
+	clif.OpFcvtFromSint: lowerFcvtFromSint, clif.OpFcvtFromUint: lowerFcvtFromUint,
+	clif.OpFcvtToSint: lowerFcvtToSint, clif.OpFcvtToUint: lowerFcvtToUint,
+	clif.OpFcvtToSintSat: lowerFcvtToSintSat, clif.OpFcvtToUintSat: lowerFcvtToUintSat,
+	clif.OpBitcast: lowerBitcast, clif.OpSelect: lowerSelect, clif.OpStore: lowerStore,
+	clif.OpTrapIf: lowerTrapIf, clif.OpBound: lowerBound, clif.OpSigCheck: lowerSigCheck,
+	clif.OpBranch: lowerBranch,
 }

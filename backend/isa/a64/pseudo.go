@@ -37,9 +37,6 @@ var pseudos = [endPseudo - asm.NumOps]pseudo{
 	opCompareTwo - asm.NumOps:    {"compare_two", 2 * 4, emitCompareTwo},
 }
 
-// pseudoName implements backend.Target.PseudoName.
-func pseudoName(op backend.Op) string { return pseudos[op-asm.NumOps].name }
-
 // seq is the emission of one pseudo-instruction.
 type seq struct {
 	e    *backend.Emitter
@@ -122,12 +119,7 @@ func emitJumpTable(s *seq) {
 	s.op(asm.Add, 8, t, u, t)
 	s.op(asm.Br, 8, t)
 	b.Bind(table)
-	for k, to := range blocks[:n] {
-		at := b.Offset()
-		b.PutU32(uint32(4 * k))
-		b.UseLabel(at, tab32, e.LandingLabel(e.Dest(to)))
-	}
-	b.NoFallThrough()
+	e.TableEntries(s.in.Table())
 }
 
 // emitJumpChain: use index. A comparison for each entry.

@@ -454,129 +454,129 @@ var words = backend.Vocabulary{
 		// bits: an immediate of a bitwise operation.
 		"bits": func(t clif.Type, k int64) bool { return asm.FitsBits(backend.SizeOf(t), int64(unsigned(t, k))) },
 	},
-	Values: map[string]func(l *lower, v clif.Value) bool{
+	Values: map[string]func(q *query, v clif.Value) bool{
 		// u32: an i32 or its zero-extension.
-		"u32": func(l *lower, v clif.Value) bool { return l.F.TypeOf(l.Resolve(v)) == clif.I32 },
+		"u32": func(q *query, v clif.Value) bool { return q.F.TypeOf(q.Resolve(v)) == clif.I32 },
 		// compared: the result of a comparison, and nothing else uses it.
-		"compared":    func(l *lower, v clif.Value) bool { return onlyComparison(l, v) != nil },
-		"float-const": func(l *lower, v clif.Value) bool { return l.DefOp(v, clif.OpFconst) != nil && l.OnlyUse(v) },
-		"vector-zero": func(l *lower, v clif.Value) bool { low, high, ok := l.Vconst(v); return ok && low|high == 0 },
-		"float-zero":  func(l *lower, v clif.Value) bool { return isFloatZero(l, l.F.TypeOf(v), v) },
+		"compared":    func(q *query, v clif.Value) bool { return onlyComparison(q, v) != nil },
+		"float-const": func(q *query, v clif.Value) bool { return q.DefOp(v, clif.OpFconst) != nil && q.OnlyUse(v) },
+		"vector-zero": func(q *query, v clif.Value) bool { low, high, ok := q.Vconst(v); return ok && low|high == 0 },
+		"float-zero":  func(q *query, v clif.Value) bool { return isFloatZero(q, q.F.TypeOf(v), v) },
 	},
-	Guards: map[string]func(l *lower, m *match) bool{
+	Guards: map[string]func(q *query, m *match) bool{
 		// lane-mask: the operand has ones or zeros in the lanes of the shape, or in wider ones.
-		"lane-mask":      func(l *lower, m *match) bool { return definition(l, m, 0).Type.LaneBits() >= m.T.LaneBits() },
-		"extended-alike": func(l *lower, m *match) bool { return definition(l, m, 0).Op == definition(l, m, 1).Op },
-		"factors-alike":  func(l *lower, m *match) bool { return operandsAlike(l, m.Arg(0)) },
-		"terms-alike":    func(l *lower, m *match) bool { return operandsAlike(l, definition(l, m, 0).ArgA()) },
+		"lane-mask":      func(q *query, m *match) bool { return definition(q, m, 0).Type.LaneBits() >= m.T.LaneBits() },
+		"extended-alike": func(q *query, m *match) bool { return definition(q, m, 0).Op == definition(q, m, 1).Op },
+		"factors-alike":  func(q *query, m *match) bool { return operandsAlike(q, m.Arg(0)) },
+		"terms-alike":    func(q *query, m *match) bool { return operandsAlike(q, definition(q, m, 0).ArgA()) },
 		// same-pair: z and w are x and y, crossed: y and x.
-		"same-pair":      func(l *lower, m *match) bool { return same(l, m.X(), m.Z()) && same(l, m.Y(), m.W()) || crossed(l, m) },
+		"same-pair":      func(q *query, m *match) bool { return same(q, m.X(), m.Z()) && same(q, m.Y(), m.W()) || crossed(q, m) },
 		"crossed":        crossed,
-		"one-shape":      func(l *lower, m *match) bool { return definition(l, m, 0).Type == definition(l, m, 1).Type },
-		"lanes-of-words": func(_ *lower, m *match) bool { return m.T.LaneBits() >= 32 },
-		"not-i64x2":      func(_ *lower, m *match) bool { return m.T != clif.I64x2 },
-		"shifts-lanes":   func(_ *lower, m *match) bool { return m.K&int64(m.T.LaneBits()-1) != 0 },
-		"one-lane":       func(l *lower, m *match) bool { _, _, ok := copiedLane(l, m); return ok },
-		"lane-stored":    func(l *lower, m *match) bool { return definition(l, m, 0).Type.LaneBits() == 8*m.Bytes },
+		"one-shape":      func(q *query, m *match) bool { return definition(q, m, 0).Type == definition(q, m, 1).Type },
+		"lanes-of-words": func(_ *query, m *match) bool { return m.T.LaneBits() >= 32 },
+		"not-i64x2":      func(_ *query, m *match) bool { return m.T != clif.I64x2 },
+		"shifts-lanes":   func(_ *query, m *match) bool { return m.K&int64(m.T.LaneBits()-1) != 0 },
+		"one-lane":       func(q *query, m *match) bool { _, _, ok := copiedLane(q, m); return ok },
+		"lane-stored":    func(q *query, m *match) bool { return definition(q, m, 0).Type.LaneBits() == 8*m.Bytes },
 		// mask-unused: nothing behind the instruction uses the mask, and at most one in front of it does.
-		"mask-unused": func(l *lower, m *match) bool {
-			mask := maskOf(l, m.Arg(0))
-			return l.EndsHere(mask) && l.NumUses(mask) <= 2
+		"mask-unused": func(q *query, m *match) bool {
+			mask := maskOf(q, m.Arg(0))
+			return q.EndsHere(mask) && q.NumUses(mask) <= 2
 		},
 		// all-lanes: k has a bit for each lane.
-		"all-lanes":   func(l *lower, m *match) bool { return m.K == 1<<definition(l, m, 0).Type.Lanes()-1 },
-		"whole-width": func(_ *lower, m *match) bool { return amount(m.T, m.K)+amount(m.T, m.J) == m.T.Bits() },
-		"no-loop":     func(l *lower, _ *match) bool { return l.LoopDepth() == 0 },
+		"all-lanes":   func(q *query, m *match) bool { return m.K == 1<<definition(q, m, 0).Type.Lanes()-1 },
+		"whole-width": func(_ *query, m *match) bool { return amount(m.T, m.K)+amount(m.T, m.J) == m.T.Bits() },
+		"no-loop":     func(q *query, _ *match) bool { return q.LoopDepth() == 0 },
 		// ones-below-sign: the field j above k takes no copy of the sign.
-		"ones-below-sign": func(_ *lower, m *match) bool { return ones(unsigned(m.T, m.J))+amount(m.T, m.K) <= m.T.Bits() },
-		"ones-from-k":     func(_ *lower, m *match) bool { return ones(unsigned(m.T, m.J)>>amount(m.T, m.K)) != 0 },
-		"ones-above-k":    func(_ *lower, m *match) bool { return ones(unsigned(m.T, m.J)>>amount(m.T, m.K)) != 0 },
-		"extracts":        func(_ *lower, m *match) bool { return amount(m.T, m.K) >= amount(m.T, m.J) },
-		"places":          func(_ *lower, m *match) bool { return amount(m.T, m.K) < amount(m.T, m.J) },
-		"field-inside":    func(_ *lower, m *match) bool { return amount(m.T, m.K)+8*extended(m.D.Op) <= m.T.Bits() },
+		"ones-below-sign": func(_ *query, m *match) bool { return ones(unsigned(m.T, m.J))+amount(m.T, m.K) <= m.T.Bits() },
+		"ones-from-k":     func(_ *query, m *match) bool { return ones(unsigned(m.T, m.J)>>amount(m.T, m.K)) != 0 },
+		"ones-above-k":    func(_ *query, m *match) bool { return ones(unsigned(m.T, m.J)>>amount(m.T, m.K)) != 0 },
+		"extracts":        func(_ *query, m *match) bool { return amount(m.T, m.K) >= amount(m.T, m.J) },
+		"places":          func(_ *query, m *match) bool { return amount(m.T, m.K) < amount(m.T, m.J) },
+		"field-inside":    func(_ *query, m *match) bool { return amount(m.T, m.K)+8*extended(m.D.Op) <= m.T.Bits() },
 		// Of insertions: k clears width bits from bit at on.
-		"takes-field": func(_ *lower, m *match) bool {
+		"takes-field": func(_ *query, m *match) bool {
 			at, width, field := hole(m)
 			return at == 0 && width != 0 && unsigned(m.T, m.I) == field && amount(m.T, m.J)+width <= m.T.Bits()
 		},
-		"low-field": func(_ *lower, m *match) bool {
+		"low-field": func(_ *query, m *match) bool {
 			at, width, field := hole(m)
 			return at == 0 && width != 0 && unsigned(m.T, m.I) == field
 		},
-		"takes-top": func(_ *lower, m *match) bool {
+		"takes-top": func(_ *query, m *match) bool {
 			at, width, _ := hole(m)
 			return at == 0 && width != 0 && m.T.Bits()-amount(m.T, m.J) == width
 		},
-		"masked-field": func(_ *lower, m *match) bool {
+		"masked-field": func(_ *query, m *match) bool {
 			at, width, field := hole(m)
 			return at != 0 && width != 0 && amount(m.T, m.J) == at && unsigned(m.T, m.I) == field>>at
 		},
-		"top-field": func(_ *lower, m *match) bool {
+		"top-field": func(_ *query, m *match) bool {
 			at, width, _ := hole(m)
 			return at != 0 && width != 0 && amount(m.T, m.J) == at && at+width == m.T.Bits()
 		},
-		"placed-field": func(_ *lower, m *match) bool {
+		"placed-field": func(_ *query, m *match) bool {
 			at, width, field := hole(m)
 			return at != 0 && width != 0 && amount(m.T, m.J) == at && unsigned(m.T, m.I) == field
 		},
 		"both-compare":   matchBoth,
-		"compare-imm":    func(_ *lower, m *match) bool { _, ok := immediateCompare(m); return ok },
-		"boolean-exists": func(l *lower, m *match) bool { return l.NumSuccs() != 1 && booleanExists(l, m.X()) },
+		"compare-imm":    func(_ *query, m *match) bool { _, ok := immediateCompare(m); return ok },
+		"boolean-exists": func(q *query, m *match) bool { return q.NumSuccs() != 1 && booleanExists(q, m.X()) },
 		// Of comparisons that are made, in Match.Cmp.
-		"negative":    func(_ *lower, m *match) bool { return comparesZero(m) && asm.Cond(m.Cmp.In.Cond) == asm.LT },
-		"equals-zero": func(_ *lower, m *match) bool { return comparesZero(m) && asm.Cond(m.Cmp.In.Cond) <= asm.NE },
-		"tests-sign": func(_ *lower, m *match) bool {
+		"negative":    func(_ *query, m *match) bool { return comparesZero(m) && asm.Cond(m.Cmp.In.Cond) == asm.LT },
+		"equals-zero": func(_ *query, m *match) bool { return comparesZero(m) && asm.Cond(m.Cmp.In.Cond) <= asm.NE },
+		"tests-sign": func(_ *query, m *match) bool {
 			cond := asm.Cond(m.Cmp.In.Cond)
 			return comparesZero(m) && (cond == asm.LT || cond == asm.GE)
 		},
-		"tests-bit": func(_ *lower, m *match) bool {
+		"tests-bit": func(_ *query, m *match) bool {
 			k := testedBits(&m.Cmp.In)
 			return m.Cmp.In.Op == asm.TstImm && asm.Cond(m.Cmp.In.Cond) <= asm.NE && k&(k-1) == 0
 		},
 		// Of addresses.
-		"near": func(l *lower, m *match) bool { _, _, ok := sumOf(l, m.D); return ok },
-		"displacement": func(l *lower, m *match) bool {
-			key, _, ok := sumOf(l, m.D)
+		"near": func(q *query, m *match) bool { _, _, ok := sumOf(q, m.D); return ok },
+		"displacement": func(q *query, m *match) bool {
+			key, _, ok := sumOf(q, m.D)
 			return ok && key.Offset == 0
 		},
 		// no-bits-lost: the i32 x, shifted by k, is the same in 64 bits.
-		"no-bits-lost":  func(l *lower, m *match) bool { return amount(clif.I32, m.K)+l.MaxBits(m.X()) <= 32 },
-		"sum-needed":    func(_ *lower, m *match) bool { return !accessScaled(m) },
-		"access-scaled": func(_ *lower, m *match) bool { return accessScaled(m) },
-		"wants-sum":     func(l *lower, m *match) bool { _, ok := wantsSum(l, m.D); return ok },
-		"asked-before":  func(l *lower, m *match) bool { key, _, _ := sumOf(l, m.D); return l.AskedBefore(m.Inst, key, wantsSum) },
-		"no-offset":     func(_ *lower, m *match) bool { return heapOffset(m.D) == 0 },
-		"sum-pending":   func(l *lower, m *match) bool { key, _, _ := sumOf(l, m.D); _, ok := l.PendingSum(key); return ok },
-		"all-zero":      func(l *lower, m *match) bool { return isZero(l, m.Bytes, m.X()) },
+		"no-bits-lost":  func(q *query, m *match) bool { return amount(clif.I32, m.K)+q.MaxBits(m.X()) <= 32 },
+		"sum-needed":    func(_ *query, m *match) bool { return !accessScaled(m) },
+		"access-scaled": func(_ *query, m *match) bool { return accessScaled(m) },
+		"wants-sum":     func(q *query, m *match) bool { _, ok := wantsSum(q, m.D); return ok },
+		"asked-before":  func(q *query, m *match) bool { key, _, _ := sumOf(q, m.D); return q.AskedBefore(m.Inst, key, wantsSum) },
+		"no-offset":     func(_ *query, m *match) bool { return heapOffset(m.D) == 0 },
+		"sum-pending":   func(q *query, m *match) bool { key, _, _ := sumOf(q, m.D); _, ok := q.PendingSum(key); return ok },
+		"all-zero":      func(q *query, m *match) bool { return isZero(q, m.Bytes, m.X()) },
 	},
 	Loads: []clif.Opcode{clif.OpLoad},
 }
 
 // same reports whether two values are the same one.
-func same(l *lower, x, y clif.Value) bool { return l.Resolve(x) == l.Resolve(y) }
+func same(q *query, x, y clif.Value) bool { return q.Resolve(x) == q.Resolve(y) }
 
 // crossed reports whether z is y, and w is x.
-func crossed(l *lower, m *match) bool { return same(l, m.X(), m.W()) && same(l, m.Y(), m.Z()) }
+func crossed(q *query, m *match) bool { return same(q, m.X(), m.W()) && same(q, m.Y(), m.Z()) }
 
 // operandsAlike reports whether the two operands of the instruction that defines v have the same opcode.
-func operandsAlike(l *lower, v clif.Value) bool {
-	_, d := l.DefInst(v)
-	_, x := l.DefInst(d.ArgA())
-	_, y := l.DefInst(d.ArgB())
+func operandsAlike(q *query, v clif.Value) bool {
+	_, d := q.DefInst(v)
+	_, x := q.DefInst(d.ArgA())
+	_, y := q.DefInst(d.ArgB())
 	return x.Op == y.Op
 }
 
 // maskOf returns the vbitmask that v is, or of which v is the complement.
-func maskOf(l *lower, v clif.Value) clif.Value {
-	if _, d := l.DefInst(v); d.Op == clif.OpBxor {
-		v, _ = l.ConstLast(d.ArgA(), d.ArgB())
+func maskOf(q *query, v clif.Value) clif.Value {
+	if _, d := q.DefInst(v); d.Op == clif.OpBxor {
+		v, _ = q.ConstLast(d.ArgA(), d.ArgB())
 	}
 	return v
 }
 
 // definition returns what defines operand n of the instruction in question, which the pattern says is an instruction.
-func definition(l *lower, m *match, n int) *clif.InstData {
-	_, d := l.DefInst(m.Arg(n))
+func definition(q *query, m *match, n int) *clif.InstData {
+	_, d := q.DefInst(m.Arg(n))
 	return d
 }
 

@@ -1,6 +1,7 @@
 package a64
 
 import (
+	endian "encoding/binary"
 	"fmt"
 
 	"github.com/waot-project/waot/backend"
@@ -43,30 +44,41 @@ const (
 // common are the rows that backend uses.
 var common = backend.CommonRows{
 	Copy: asm.Mov, Sext8: asm.Sxtb, Sext16: asm.Sxth, Sext32: asm.Sxtw, ShlImm: asm.LslImm, Lea: asm.Lea,
-	Store: [regalloc.NumClasses]backend.Op{regalloc.Int: asm.Str, regalloc.Float: asm.Fstr},
-	Call:  asm.Bl, CallInd: opCallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpTableBare: opJumpTableBare, JumpChain: opJumpChain,
+	Store:    [regalloc.NumClasses]backend.Op{regalloc.Int: asm.Str, regalloc.Float: asm.Fstr},
+	IntConst: asm.MovImm, Instance: asm.Adrp, StoreZero: asm.StrZero,
+	Call: asm.Bl, CallInd: opCallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpTableBare: opJumpTableBare, JumpChain: opJumpChain,
 }
+
+// pseudoNames and regNames are the machine's.
+var (
+	pseudoNames = backend.NamesOf(len(pseudos), func(k int) string { return pseudos[k].name })
+	regNames    = backend.NamesOf(regalloc.NumPRegs, func(k int) string { return asm.RegName(regalloc.PReg(k)) })
+)
 
 // New returns the Target for processors from ARMv8.0-A on that have the given features.
 func New(features asm.Feature) *backend.Target {
 	t := &backend.Target{
-		Name: "aarch64", Env: env(), Conv: &abi.A64, Buffer: bufferTarget(), Shapes: asm.Shapes(), Features: uint32(features),
-		Lowering: backend.Lowering{
-			Rules: machineRules(), Lower: lowerings.Table(), Common: common, Loads: &loads, MaxDisp: 4095 * 8,
-			Heap: heap, IntConst: intConst, VectorConst: vectorConst, Put: putFull, PutZero: putZero, Plus: plus, Below: below, Place: place,
-			Compare: compare, CompareZero: compareZero, Branch: branch, LoadInstance: loadInstance, Hoist: hoist,
+		Name: "aarch64", Env: env(), Conv: &abi.A64, Buffer: bufferTarget(), Shapes: asm.Shapes(), Common: common, Features: uint32(features),
+		Selection: backend.Selection{
+			Rules: machineRules(), Lower: backend.Lowerings(&lowerings, &vectorLowerings), Loads: &loads, MaxDisp: 4095 * 8, HoistAll: true,
+			Heap: heap, VectorConst: vectorConst, Put: putFull, Sum: sum, Compare: compare,
 		},
-		Placement: backend.Placement{LoopAlign: loopAlign, Rotate: true, MaxPiece: maxPiece},
-		Emission: backend.Emission{
-			EmitPrologue: emitPrologue, EmitSaves: emitSaves, EmitRestores: emitRestores, SavesBytes: savesBytes, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove,
-			EmitLanding: emitLanding, LandingBytes: 4,
+		Emission: backend.Emission{Emit: emitInst, Landing: landing(asm.BtiJ), EntryUse: tab32},
+		Framing: backend.Framing{
+			Entry: landing(asm.BtiC), SetUp: FrameSetup[:], LowerStack: lowerStack,
+			Saves: saves, Restores: restores, SaveBytes: 4, FramePointer: asm.FP,
 		},
-		Bounds:   backend.Bounds{MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches},
-		Printing: backend.Printing{PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, PseudoName: pseudoName, RegName: asm.RegName},
+		Branching: backend.Branching{MaxBytes: maxBytes, BranchBytes: branchBytes, MaxBranches: maxBranches, LoopAlign: loopAlign, Rotate: true, MaxPiece: maxPiece},
+		Printing:  backend.Printing{PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, Pseudos: pseudoNames, Regs: regNames},
 	}
 	// Of v8 to v15 a call keeps only the low half.
 	t.CallClobbers = regalloc.Clobbers{Low: t.Env.Allocatable &^ t.Env.CalleeSaved, High: t.Env.Allocatable.OfClass(regalloc.Float)}
 	return t
+}
+
+// landing returns a landing pad of indirect branches of a kind.
+func landing(kind int64) []byte {
+	return endian.LittleEndian.AppendUint32(nil, word(backend.Inst{Op: asm.Bti, Imm: kind}))
 }
 
 // has reports whether the target has feature f.

@@ -42,12 +42,8 @@ func CFI() *abi.CFI {
 	}
 }
 
-// emitPrologue implements backend.Target.EmitPrologue. Pushes are half as long as stores, and put registers where Frame.SavedOffset says.
-func emitPrologue(e *backend.Emitter, saves bool) {
-	if e.Addressed {
-		e.Buf.PutBytes(asm.Endbr64[:])
-	}
-	e.SetUpFrame(FrameSetup[:])
+// lowerStack implements backend.Target.LowerStack. Pushes are half as long as stores, and put registers where Frame.SavedOffset says.
+func lowerStack(e *backend.Emitter, saves bool) {
 	n := e.Frame.Size
 	if saves {
 		for s := e.Frame.Saved; s != 0; n -= 8 {
@@ -90,23 +86,11 @@ func probe(e *backend.Emitter) {
 	op(e, backend.Inst{Op: asm.CmpMem, Size: 8, Mode: backend.ModeBase}, asm.RSP, asm.RSP)
 }
 
-// emitSaves implements backend.Target.EmitSaves.
-func emitSaves(e *backend.Emitter) { emitSaved(e, asm.MovStore) }
-
-// emitRestores implements backend.Target.EmitRestores.
-func emitRestores(e *backend.Emitter) { emitSaved(e, asm.Mov) }
-
-// emitSaved saves or restores the callee-saved registers, by row.
-func emitSaved(e *backend.Emitter, row backend.Op) {
-	for i, s := 0, e.Frame.Saved; s != 0; i++ {
-		r := s.First()
-		s = s.Remove(r)
-		op(e, backend.Inst{Op: row, Size: 8, Mode: backend.ModeBase, Disp: e.Frame.SavedOffset(i)}, asm.RBP, r)
-	}
-}
-
-// savesBytes implements backend.Target.SavesBytes.
-func savesBytes(fr *backend.Frame) uint32 { return uint32(8 * fr.Saved.Len()) }
+// saves and restores are the rows that save and restore registers.
+var (
+	saves    = backend.SavedRows{regalloc.Int: {One: asm.MovStore}}
+	restores = backend.SavedRows{regalloc.Int: {One: asm.Mov}}
+)
 
 // emitEpilogue restores registers and returns, popping stack arguments.
 func emitEpilogue(e *backend.Emitter) {
@@ -119,7 +103,7 @@ func emitEpilogue(e *backend.Emitter) {
 		popSaved(e)
 	default:
 		if saved > 0 {
-			emitRestores(e)
+			e.Restore()
 		}
 		op(e, backend.Inst{Op: asm.Leave})
 	}

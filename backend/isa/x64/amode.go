@@ -10,7 +10,8 @@ import (
 )
 
 type (
-	lower = backend.Lower
+	lower = backend.Emit
+	query = backend.Query
 	vreg  = regalloc.VReg
 
 	amode      = backend.Address
@@ -63,11 +64,6 @@ func plusConst(l *lower, x vreg, k uint64) vreg {
 	l.Emit(backend.Inst{Op: asm.MovImm, Size: 8, Imm: int64(k)}, far)
 	l.Emit(backend.Inst{Op: asm.Add, Size: 8}, far, x, sum)
 	return sum
-}
-
-// below implements backend.Target.Below.
-func below(l *lower, x vreg, k uint64, dst vreg) {
-	l.Access(asm.Lea, 8, backend.Based(x, -int32(k)), dst)
 }
 
 // farSum returns a register with addr + k.

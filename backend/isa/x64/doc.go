@@ -4,7 +4,7 @@
 //
 // Place in the pipeline: backend drives it through the Target it exports.
 //
-// Input: CLIF instructions through backend.Lower; allocated VCode through
+// Input: CLIF instructions through backend.Emit; allocated VCode through
 // backend.Emitter.
 // Output: VCode; bytes in the machine buffer.
 //

@@ -59,14 +59,11 @@ func leaLabel(e *backend.Emitter, r regalloc.PReg, l machbuffer.Label) {
 	b.UseLabel(at+uint32(patch.Off), rel32, l)
 }
 
-// emitInst implements backend.Target.EmitInst.
-func emitInst(e *backend.Emitter, i regalloc.Inst) {
-	in := &e.VC.Insts[i]
-	src := e.VC.Srcs[i]
-	allocs := e.Allocs()
+// emitInst implements backend.Target.Emit.
+func emitInst(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src uint32) {
 	switch {
 	case in.Op >= backend.OpArgs:
-		emitCommon(e, in, src)
+		emitCommon(e, in, allocs, src)
 		return
 	case in.Op >= asm.NumOps:
 		pseudos[in.Op-asm.NumOps].emit(&seq{e: e, in: in, src: src, regs: allocs})
@@ -82,7 +79,7 @@ func emitInst(e *backend.Emitter, i regalloc.Inst) {
 	cleared := in.Tail == backend.TailSet && clearFirst(e, in, allocs)
 	put(e, in, allocs, src)
 	if in.Op == asm.Call || in.Op == asm.CallInd {
-		e.Called(i)
+		e.Called()
 		if n := in.Popped(); n > 0 { // the callee has popped its arguments
 			op(e, backend.Inst{Op: asm.SubImm, Size: 8, Imm: int64(n)}, asm.RSP)
 		}
@@ -122,8 +119,10 @@ func breakDependency(e *backend.Emitter, in *backend.Inst, allocs []regalloc.All
 }
 
 // emitCommon emits what all machines have.
-func emitCommon(e *backend.Emitter, in *backend.Inst, src uint32) {
+func emitCommon(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src uint32) {
 	switch in.Op {
+	case backend.OpMove:
+		e.Buf.Advance(len(asm.AppendMove(e.Buf.Reserve(backend.Room)[:0], allocs[0], allocs[1], in.Size, &e.Frame)))
 	case backend.OpJump:
 		branches(e, in).emit(e)
 	case backend.OpTrap:
@@ -350,41 +349,14 @@ func jumpTo(e *backend.Emitter, to int) {
 	j.emit(e)
 }
 
-// emitSwap implements backend.Target.EmitSwap.
-func emitSwap(e *backend.Emitter, a, b regalloc.PReg) {
-	op(e, backend.Inst{Op: asm.Xchg, Size: 8}, a, b)
-}
-
-// emitStoreConst implements backend.Target.EmitStoreConst.
-func emitStoreConst(e *backend.Emitter, inst *backend.Inst, slot regalloc.Allocation, bytes uint8) bool {
-	imm := inst.Imm
-	switch {
-	case inst.Op == asm.Zero:
-		imm = 0
-	case inst.Op != asm.MovImm || inst.Size != 8 || bytes == 8 && imm != int64(int32(imm)):
-		return false
-	}
-	store := [1]regalloc.Allocation{slot}
-	put(e, &backend.Inst{Op: asm.MovStoreImm, Size: bytes, Imm: imm}, store[:], 0)
-	return true
-}
-
-// maxEdit implements backend.Target.MaxEdit.
-func maxEdit(e *backend.Emitter, ed *regalloc.Edit) uint32 {
-	if ed.Kind == regalloc.Remat {
-		to := [1]regalloc.Allocation{ed.To}
-		return asm.Bound(&e.VC.Insts[ed.Inst], to[:], nil)
-	}
-	return asm.MoveBound(ed.From, ed.To, ed.Bytes, &e.Frame)
-}
-
 // maxBytes implements backend.Target.MaxBytes.
-func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation) uint32 {
-	in := &e.VC.Insts[i]
+func maxBytes(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation) uint32 {
 	if in.Op >= asm.NumOps {
 		switch in.Op {
 		case backend.OpArgs, backend.OpJump:
 			return 0
+		case backend.OpMove:
+			return asm.MoveBound(allocs[0], allocs[1], in.Size, &e.Frame)
 		case backend.OpTrap:
 			return 2
 		}
@@ -393,7 +365,7 @@ func maxBytes(e *backend.Emitter, i regalloc.Inst, allocs []regalloc.Allocation)
 	n := asm.Bound(in, allocs, &e.Frame) + tailBytes[in.Tail] + extraBytes[in.Op]
 	switch in.Op {
 	case asm.Ret:
-		n = savesBytes(&e.Frame) + 4
+		n = e.Target.SavesBytes(&e.Frame) + 4
 	case asm.Call, asm.CallInd:
 		if in.Popped() > 0 {
 			n += 7

@@ -17,8 +17,11 @@ var floatConds = [clif.NumFloatCCs]struct {
 	swap bool
 }{{asm.FEq, false}, {asm.FNe, false}, {asm.A, true}, {asm.A, false}, {asm.AE, true}, {asm.AE, false}}
 
-// compare returns the comparison that the icmp, fcmp or ref_is_null d stands for.
-func compare(l *lower, d *clif.InstData) comparison {
+// compare implements backend.Target.Compare.
+func compare(l *lower, d *clif.InstData, v clif.Value) comparison {
+	if d == nil {
+		return compareZero(l, clif.I32, v, clif.Ne)
+	}
 	switch d.Op {
 	case clif.OpFcmp:
 		return compareFloat(l, d)
@@ -174,8 +177,8 @@ func lowerCompare(l *lower, _ clif.Inst, d *clif.InstData) {
 }
 
 // carryOf returns the comparison that defines operand n, with its operands in the order in which its result is a carry, or the absence of one.
-func carryOf(l *lower, m *match, n int) clif.InstData {
-	_, def := l.DefInst(m.Arg(n))
+func carryOf(q *query, m *match, n int) clif.InstData {
+	_, def := q.DefInst(m.Arg(n))
 	d := *def
 	if cc := d.IntCC(); cc == clif.Ugt || cc == clif.Ule {
 		d.Args[0], d.Args[1], d.Cond = d.Args[1], d.Args[0], uint8(cc.Swap())
@@ -184,17 +187,17 @@ func carryOf(l *lower, m *match, n int) clif.InstData {
 }
 
 // isCarry reports whether compare leaves the operands of that comparison in this order: it puts a constant last.
-func isCarry(l *lower, m *match, n int) bool {
-	d := carryOf(l, m, n)
-	_, first := l.Iconst(d.ArgA())
+func isCarry(q *query, m *match, n int) bool {
+	d := carryOf(q, m, n)
+	_, first := q.Iconst(d.ArgA())
 	return !first
 }
 
 // lowerCarry appends x with the carry that is operand n added or subtracted.
 func lowerCarry(tail backend.Tail, n int) func(l *lower, m *match) {
 	return func(l *lower, m *match) {
-		d := carryOf(l, m, n)
-		c := compare(l, &d)
+		d := carryOf(&l.Query, m, n)
+		c := compare(l, &d, d.Result)
 		c.Push(l, tail, 0, l.Use(m.X()), l.Def(m.D, 0))
 	}
 }
@@ -267,31 +270,32 @@ func lowerBoundMem(l *lower, m *match) {
 	c.Push(l, backend.TailBound, 0, x, l.Def(m.D, 0))
 }
 
-// branch implements backend.Target.Branch.
-func branch(l *lower, v clif.Value) {
-	c := l.Truth(v)
-	c.Push(l, backend.TailJump, regalloc.IsTerminator)
+func lowerBranch(l *lower, _ clif.Inst, d *clif.InstData) {
+	if !l.JumpIfOne() {
+		c := l.Truth(d.ArgA())
+		c.Push(l, backend.TailJump, regalloc.IsTerminator)
+	}
 }
 
 // branchAlu returns the operation that defines x, where v is x, or a comparison of x with 0, and the condition after
 // the operation under which v is not 0; NoInst where the operation does not set the flags that a test of its
 // result would.
-func branchAlu(l *lower, v clif.Value) (clif.Inst, asm.Cond) {
+func branchAlu(q *query, v clif.Value) (clif.Inst, asm.Cond) {
 	x, t, cc := v, clif.I32, clif.Ne
-	if _, d := l.DefInst(v); d != nil && d.Op == clif.OpIcmp {
-		k, ok := l.Iconst(d.ArgB())
-		if !ok || k != 0 || !l.SingleUse(v) {
+	if _, d := q.DefInst(v); d != nil && d.Op == clif.OpIcmp {
+		k, ok := q.Iconst(d.ArgB())
+		if !ok || k != 0 || !q.SingleUse(v) {
 			return clif.NoInst, 0
 		}
 		x, t, cc = d.ArgA(), d.Type, d.IntCC()
 	}
-	i, d := l.Delayed(x, v)
+	i, d := q.Delayed(x, v)
 	if d == nil || d.Type != t {
 		return clif.NoInst, 0
 	}
 	switch d.Op {
 	case clif.OpBand:
-		if !l.OnlyUse(x) { // else test
+		if !q.OnlyUse(x) { // else test
 			return i, intConds[cc]
 		}
 	case clif.OpBor, clif.OpBxor:
@@ -310,11 +314,11 @@ func branchAlu(l *lower, v clif.Value) (clif.Inst, asm.Cond) {
 }
 
 // matchBranchAlu is the guard alu-decides.
-func matchBranchAlu(l *lower, m *match) bool {
-	if l.NumSuccs() == 1 {
+func matchBranchAlu(q *query, m *match) bool {
+	if q.NumSuccs() == 1 {
 		return false
 	}
-	i, cond := branchAlu(l, m.X())
+	i, cond := branchAlu(q, m.X())
 	m.Load, m.J = i, int64(cond)
 	return m.Load != clif.NoInst
 }

@@ -42,23 +42,23 @@ func lowerImul(l *lower, i clif.Inst, d *clif.InstData) {
 
 // otherHalf returns the instruction in front of i that computes the other half of the same product, if it can give both; else NoInst. With
 // constants, low halves have better instructions.
-func otherHalf(l *lower, m *match) clif.Inst {
+func otherHalf(q *query, m *match) clif.Inst {
 	for _, v := range [...]clif.Value{m.X(), m.Y()} {
-		if _, ok := l.Iconst(v); ok {
+		if _, ok := q.Iconst(v); ok {
 			return clif.NoInst
 		}
 	}
-	x, y := l.Resolve(m.X()), l.Resolve(m.Y())
-	return l.InFront(m.Inst, func(d *clif.InstData) bool {
+	x, y := q.Resolve(m.X()), q.Resolve(m.Y())
+	return q.InFront(m.Inst, func(d *clif.InstData) bool {
 		if d.Type != clif.I64 || d.Op != clif.OpImul && d.Op != clif.OpUmulhi && d.Op != clif.OpSmulhi || (d.Op == clif.OpImul) == (m.D.Op == clif.OpImul) {
 			return false
 		}
-		a, b := l.Resolve(d.ArgA()), l.Resolve(d.ArgB())
+		a, b := q.Resolve(d.ArgA()), q.Resolve(d.ArgB())
 		return a == x && b == y || a == y && b == x
 	})
 }
 
-func lowerMulJoin(l *lower, m *match) { l.Join(otherHalf(l, m), m.D) }
+func lowerMulJoin(l *lower, m *match) { l.Join(otherHalf(&l.Query, m), m.D) }
 
 // division appends udiv or urem; the hardware traps on zero.
 func division(l *lower, d *clif.InstData, quot, rem vreg) {

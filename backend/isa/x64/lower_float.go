@@ -43,7 +43,7 @@ var floatOps = [clif.NumOpcodes]struct{ sse, avx backend.Op }{
 // floatInst returns the instruction for d, an AVX one if the target has AVX.
 func floatInst(l *lower, d *clif.InstData) backend.Inst {
 	in := backend.Inst{Op: floatOps[d.Op].sse, Size: backend.SizeOf(d.Type)}
-	if has(l, asm.AVX) {
+	if has(&l.Query, asm.AVX) {
 		in.Op = floatOps[d.Op].avx
 	}
 	return in

@@ -8,21 +8,6 @@ import (
 	"github.com/waot-project/waot/clif"
 )
 
-// hoist implements backend.Lowering.Hoist. Most constants are immediates or in memory; those of 64 bits that are neither
-// take ten bytes.
-func hoist(d *clif.InstData) bool {
-	return d.Op == clif.OpIconst && d.Type == clif.I64 && !fits(int64(d.Imm))
-}
-
-// intConst appends dst = x, rematerialisable.
-func intConst(l *lower, x int64, dst vreg) {
-	if x == 0 {
-		l.EmitRemat(backend.Inst{Op: asm.Zero, Size: 4}, dst)
-		return
-	}
-	l.EmitRemat(backend.Inst{Op: asm.MovImm, Size: 8, Imm: x}, dst)
-}
-
 // twoAddress are the rows of a two-address operation: with a register or memory, and with an immediate.
 type twoAddress struct{ op, imm backend.Op }
 

@@ -18,7 +18,7 @@ func lowLane(l *lower, t clif.Type, x clif.Value) vreg {
 
 func lowerVsplat(l *lower, _ clif.Inst, d *clif.InstData) {
 	t, dst := d.Type, l.Def(d, 0)
-	avx := has(l, asm.AVX2)
+	avx := has(&l.Query, asm.AVX2)
 	switch t {
 	case clif.F64x2:
 		simd(l, asm.Movddup).to(l.Use(d.ArgA()), dst)
@@ -53,7 +53,7 @@ var splatRows = [numShapes]backend.Op{clif.I8x16: asm.Vpbroadcastb, clif.I16x8: 
 
 // lowerVsplatMemSmall: before AVX2, a shuffle copies the lane.
 func lowerVsplatMemSmall(l *lower, m *match) {
-	if has(l, asm.AVX2) {
+	if has(&l.Query, asm.AVX2) {
 		lowerVsplatMem(l, m)
 		return
 	}

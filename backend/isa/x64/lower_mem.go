@@ -21,10 +21,10 @@ var loads = [clif.NumTypes][clif.NumAccesses]backend.Form{
 
 // constBits returns the value of v if it is a constant of any type that can be the immediate
 // of a store of the given number of bytes.
-func constBits(l *lower, v clif.Value, bytes int) (int64, bool) {
-	x, ok := l.Iconst(v)
+func constBits(q *query, v clif.Value, bytes int) (int64, bool) {
+	x, ok := q.Iconst(v)
 	if !ok {
-		d := l.DefOp(v, clif.OpFconst)
+		d := q.DefOp(v, clif.OpFconst)
 		if d == nil {
 			return 0, false
 		}
@@ -54,7 +54,7 @@ func putFull(l *lower, t clif.Type, a amode, v clif.Value) {
 // store appends a store of the low bytes of v, of type t, at a.
 func store(l *lower, t clif.Type, bytes int, a amode, v clif.Value) {
 	if _, ok := l.Fold(RuleStoreImm, t, v, bytes); ok {
-		k, _ := constBits(l, v, bytes)
+		k, _ := constBits(&l.Query, v, bytes)
 		storeImm(l, asm.MovStoreImm, uint8(bytes), a, k)
 		return
 	}
@@ -85,12 +85,12 @@ var modifyRows = [clif.NumOpcodes]struct{ reg, imm backend.Op }{
 
 // matchSamePlace is the guard place-left: y is a load of the bytes that the store writes, and the store can do it. The low
 // bytes of the operations depend on the low bytes of their operands only.
-func matchSamePlace(l *lower, m *match) bool {
+func matchSamePlace(q *query, m *match) bool {
 	d := m.D
-	i, ld := l.SinkableLoad(m.Y())
+	i, ld := q.SinkableLoad(m.Y())
 	m.Load = i
 	return ld != nil && ld.Op == clif.OpLoad && ld.Type == d.Type && ld.Aux == d.Aux && ld.Imm == d.Imm &&
-		access(ld) == access(d) && l.Resolve(ld.ArgA()) == l.Resolve(d.ArgA())
+		access(ld) == access(d) && q.Resolve(ld.ArgA()) == q.Resolve(d.ArgA())
 }
 
 func lowerModifyImm(l *lower, m *match) {
@@ -104,18 +104,19 @@ func lowerModify(l *lower, m *match) {
 	l.Access(modifyRows[m.Op].reg, uint8(access(m.D)), a, l.Use(m.Z()))
 }
 
-// putZero implements backend.Target.PutZero.
-func putZero(l *lower, a amode) { storeImm(l, asm.MovStoreImm, 8, a, 0) }
-
-// plus implements backend.Target.Plus.
-func plus(l *lower, base vreg, v clif.Value, scale uint8, dst vreg) {
+// sum implements backend.Target.Sum.
+func sum(l *lower, base vreg, t backend.SumTerm, dst vreg) {
 	rule := RulePlusImm
-	if scale != 0 {
+	if t.Scale != 0 {
 		rule = RulePlusElements
 	}
-	if b, ok := l.Fold(rule, clif.I64, v, 8); ok {
-		l.Access(asm.Lea, 8, backend.Based(base, int32(b.K<<scale)), dst)
-		return
+	if t.V != clif.NoValue {
+		b, ok := l.Fold(rule, clif.I64, t.V, 8)
+		if !ok {
+			l.Access(asm.Lea, 8, backend.Indexed(base, l.Use(t.V), t.Scale), dst)
+			return
+		}
+		t.K = b.K << t.Scale
 	}
-	l.Access(asm.Lea, 8, backend.Indexed(base, l.Use(v), scale), dst)
+	l.Access(asm.Lea, 8, backend.Based(base, int32(t.K)), dst)
 }

@@ -465,7 +465,7 @@ func lowerVshuffle(l *lower, _ clif.Inst, d *clif.InstData) {
 			}
 		}
 	}
-	p := planShuffle(&want, has(l, asm.AVX2))
+	p := planShuffle(&want, has(&l.Query, asm.AVX2))
 	emitPlan(l, &p, x, y, l.Def(d, 0))
 }
 
@@ -478,7 +478,7 @@ func lowerVrotate(l *lower, m *match) {
 	for i := range want {
 		want[i] = uint8(i/width*width + (i-by)&(width-1))
 	}
-	p := planShuffle(&want, has(l, asm.AVX2))
+	p := planShuffle(&want, has(&l.Query, asm.AVX2))
 	emitPlan(l, &p, m.X(), m.X(), l.Def(m.D, 0))
 }
 

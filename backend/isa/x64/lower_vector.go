@@ -102,7 +102,7 @@ func simd(l *lower, op backend.Op) vop { return sized(l, op, 16) }
 
 // sized returns the instruction of a row with a size, which for floats is that of a lane.
 func sized(l *lower, op backend.Op, size uint8) vop {
-	if has(l, asm.AVX) {
+	if has(&l.Query, asm.AVX) {
 		op = asm.Vex(op)
 	}
 	return vop{l, backend.Inst{Op: op, Size: size}}
@@ -172,7 +172,7 @@ func (k vector128) pool(l *lower) amode { return l.Pool(k.low, k.high, 16) }
 
 // reg returns a register with k, for an instruction whose SSE form overwrites it.
 func (k vector128) reg(l *lower) vreg {
-	if has(l, asm.AVX) {
+	if has(&l.Query, asm.AVX) {
 		return k.shared(l)
 	}
 	r := l.NewVReg(clif.V128)
@@ -189,7 +189,7 @@ var zeros, ones = vector128{}, vector128{math.MaxUint64, math.MaxUint64}
 // lowerVconst: in front of a loop, a constant saves loads. But a copy of one that is used once and then overwritten is no cheaper than its load.
 func lowerVconst(l *lower, _ clif.Inst, d *clif.InstData) {
 	low, high := d.V128()
-	kept := has(l, asm.AVX) || !l.SingleUse(d.Result)
+	kept := has(&l.Query, asm.AVX) || !l.SingleUse(d.Result)
 	if dst := l.Def(d, 0); !kept || !l.VectorInFront(low, high, dst) {
 		vectorConst(l, low, high, dst)
 	}
@@ -305,7 +305,7 @@ func lowerVselectTop(l *lower, _ clif.Inst, d *clif.InstData) {
 // bytes must be equal.
 func blend(l *lower, t clif.Type, a, b, c, dst vreg) {
 	op := blends[t].sse
-	if has(l, asm.AVX) {
+	if has(&l.Query, asm.AVX) {
 		op = blends[t].avx
 	}
 	l.Emit(backend.Inst{Op: op, Size: 16}, b, a, c, dst)

@@ -84,7 +84,7 @@ var fusedRows = [clif.NumOpcodes]struct{ factor, addend backend.Op }{
 
 // lowerVfma overwrites the addend, which is often a sum that goes around a loop, unless only the first factor ends here.
 func lowerVfma(l *lower, _ clif.Inst, d *clif.InstData) {
-	if !has(l, asm.FMA) {
+	if !has(&l.Query, asm.FMA) {
 		panic(backend.Unsupported("fused multiplication of vectors is not supported below x86-64-v3"))
 	}
 	x, y, z := d.ArgA(), d.ArgB(), d.ArgC()

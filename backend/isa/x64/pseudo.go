@@ -58,9 +58,6 @@ var pseudos = [endPseudo - asm.NumOps]pseudo{
 	opJumpChain - asm.NumOps:     {"jump_chain", backend.MaxChain*chainEntryBytes + jmpLen, emitJumpChain},
 }
 
-// pseudoName implements backend.Target.PseudoName.
-func pseudoName(op backend.Op) string { return pseudos[op-asm.NumOps].name }
-
 // pushPseudo appends a unary pseudo-instruction with src in a register.
 func pushPseudo(l *lower, in backend.Inst, src, dst vreg) {
 	l.Ops = append(l.Ops, regalloc.UseOf(src, regalloc.Reg), regalloc.DefOf(dst, regalloc.Reg))
@@ -369,20 +366,4 @@ func emitJumpChain(s *seq) {
 		jccWithin(e, asm.E, e.Dest(b), uint32(len(blocks)-2-k)*chainEntryBytes+jmpLen)
 	}
 	jumpTo(e, e.Dest(blocks[len(blocks)-1]))
-}
-
-// emitTable implements backend.Target.EmitTable.
-func emitTable(e *backend.Emitter, n uint32) {
-	b := e.Buf
-	b.BindAligned(e.TableLabel(n), 4)
-	blocks := e.Table(n)
-	if e.VC.Chained[n] {
-		return
-	}
-	for k, to := range blocks[:len(blocks)-1] {
-		at := b.Offset()
-		b.PutU32(uint32(4 * k))
-		b.UseLabel(at, tab32, e.Label(e.Dest(to)))
-	}
-	b.NoFallThrough()
 }

@@ -362,93 +362,93 @@ var words = backend.Vocabulary{
 		"amount":       func(t clif.Type, k int64) bool { return amount(t, k) != 0 },
 		"keeps-amount": func(t clif.Type, k int64) bool { return amount(t, k) == amount(t, -1) },
 	},
-	Values: map[string]func(l *lower, v clif.Value) bool{
+	Values: map[string]func(q *query, v clif.Value) bool{
 		// var: not a constant.
-		"var": func(l *lower, v clif.Value) bool {
-			_, ok := l.Iconst(v)
+		"var": func(q *query, v clif.Value) bool {
+			_, ok := q.Iconst(v)
 			return !ok
 		},
 		// kept: something else uses it too.
-		"kept": func(l *lower, v clif.Value) bool { return !l.SingleUse(v) },
+		"kept": func(q *query, v clif.Value) bool { return !q.SingleUse(v) },
 		// float-const: a constant that nothing else uses.
-		"float-const": func(l *lower, v clif.Value) bool { return l.DefOp(v, clif.OpFconst) != nil && l.SingleUse(v) },
+		"float-const": func(q *query, v clif.Value) bool { return q.DefOp(v, clif.OpFconst) != nil && q.SingleUse(v) },
 		// vector-const: the same of vectors, neither zeros nor ones, which registers get without a load.
-		"vector-const": func(l *lower, v clif.Value) bool {
-			low, high, ok := l.Vconst(v)
-			return ok && l.SingleUse(v) && (low != high || low+1 > 1)
+		"vector-const": func(q *query, v clif.Value) bool {
+			low, high, ok := q.Vconst(v)
+			return ok && q.SingleUse(v) && (low != high || low+1 > 1)
 		},
 		// vector-test: a test of a vector, and nothing else uses it.
-		"vector-test": func(l *lower, v clif.Value) bool {
-			_, d := l.DefInst(v)
-			return d != nil && (d.Op == clif.OpVanyTrue || d.Op == clif.OpVallTrue) && l.OnlyUse(v)
+		"vector-test": func(q *query, v clif.Value) bool {
+			_, d := q.DefInst(v)
+			return d != nil && (d.Op == clif.OpVanyTrue || d.Op == clif.OpVallTrue) && q.OnlyUse(v)
 		},
 		// lane-mask: lanes of ones and zeros.
-		"lane-mask": func(l *lower, v clif.Value) bool {
-			_, d := l.DefInst(v)
+		"lane-mask": func(q *query, v clif.Value) bool {
+			_, d := q.DefInst(v)
 			return d != nil && (d.Op == clif.OpVicmp || d.Op == clif.OpVfcmp)
 		},
 		// low-indices: bytes below 16, which have been shifted or masked.
 		"low-indices": hasLowIndices,
 		// signed-bytes, unsigned-bytes: words that were bytes.
-		"signed-bytes":   func(l *lower, v clif.Value) bool { return isExtended(l, v, clif.OpVextendLowS, clif.OpVextendHighS) },
-		"unsigned-bytes": func(l *lower, v clif.Value) bool { return isExtended(l, v, clif.OpVextendLowU, clif.OpVextendHighU) },
+		"signed-bytes":   func(q *query, v clif.Value) bool { return isExtended(q, v, clif.OpVextendLowS, clif.OpVextendHighS) },
+		"unsigned-bytes": func(q *query, v clif.Value) bool { return isExtended(q, v, clif.OpVextendLowU, clif.OpVextendHighU) },
 		// lane: a lane of a vector, and nothing else uses it.
-		"lane": func(l *lower, v clif.Value) bool {
-			_, d := l.DefInst(v)
-			return d != nil && (d.Op == clif.OpVextract || d.Op == clif.OpVextractS) && l.OnlyUse(v)
+		"lane": func(q *query, v clif.Value) bool {
+			_, d := q.DefInst(v)
+			return d != nil && (d.Op == clif.OpVextract || d.Op == clif.OpVextractS) && q.OnlyUse(v)
 		},
 	},
-	Guards: map[string]func(l *lower, m *match) bool{
-		"bmi1":  func(l *lower, _ *match) bool { return has(l, asm.BMI1) },
-		"bmi2":  func(l *lower, _ *match) bool { return has(l, asm.BMI2) },
-		"lzcnt": func(l *lower, _ *match) bool { return has(l, asm.LZCNT) },
-		"avx":   func(l *lower, _ *match) bool { return has(l, asm.AVX) },
+	Guards: map[string]func(q *query, m *match) bool{
+		"bmi1":  func(q *query, _ *match) bool { return has(q, asm.BMI1) },
+		"bmi2":  func(q *query, _ *match) bool { return has(q, asm.BMI2) },
+		"lzcnt": func(q *query, _ *match) bool { return has(q, asm.LZCNT) },
+		"avx":   func(q *query, _ *match) bool { return has(q, asm.AVX) },
 		// splat-load: an instruction loads lanes of this shape.
-		"splat-load": func(l *lower, m *match) bool {
-			return m.T == clif.F64x2 || m.T == clif.I64x2 || has(l, asm.AVX2) && m.T.LaneBits() == 32
+		"splat-load": func(q *query, m *match) bool {
+			return m.T == clif.F64x2 || m.T == clif.I64x2 || has(q, asm.AVX2) && m.T.LaneBits() == 32
 		},
 		// rotates-bytes: x and y are one, k and j together the width of the lanes, and k whole bytes.
-		"rotates-bytes": func(l *lower, m *match) bool {
-			if l.Resolve(m.X()) != l.Resolve(m.Y()) {
+		"rotates-bytes": func(q *query, m *match) bool {
+			if q.Resolve(m.X()) != q.Resolve(m.Y()) {
 				return false
 			}
-			_, d := l.DefInst(m.D.ArgA())
+			_, d := q.DefInst(m.D.ArgA())
 			width := int64(d.Type.LaneBits())
 			k, j := m.K&(width-1), m.J&(width-1)
 			return k%8 == 0 && k > 0 && k+j == width
 		},
-		"inverse-shorter": func(l *lower, m *match) bool {
-			_, d := l.DefInst(m.Arg(2))
+		"inverse-shorter": func(q *query, m *match) bool {
+			_, d := q.DefInst(m.Arg(2))
 			return inverseShorter(d.Type, d.IntCC())
 		},
 		// carry-right, carry-left: the right or left operand is a carry, or the absence of one, of a comparison that needs no constant in front.
-		"carry-right": func(l *lower, m *match) bool { return isCarry(l, m, 1) },
-		"carry-left":  func(l *lower, m *match) bool { return isCarry(l, m, 0) },
+		"carry-right": func(q *query, m *match) bool { return isCarry(q, m, 1) },
+		"carry-left":  func(q *query, m *match) bool { return isCarry(q, m, 0) },
 		// other-half: an instruction in front computes the other half of the same product.
-		"other-half": func(l *lower, m *match) bool { return otherHalf(l, m) != clif.NoInst },
+		"other-half": func(q *query, m *match) bool { return otherHalf(q, m) != clif.NoInst },
 		// always-mapped: the load is of a global or a size, so that reading fewer bytes cannot save it from faulting.
-		"always-mapped": func(l *lower, m *match) bool { return l.F.Insts[m.Load].Op != clif.OpLoad },
+		"always-mapped": func(q *query, m *match) bool { return q.F.Insts[m.Load].Op != clif.OpLoad },
 		// lane-load: the load is of a lane.
-		"lane-load": func(_ *lower, m *match) bool { return m.T.LaneBits() >= 32 },
+		"lane-load": func(_ *query, m *match) bool { return m.T.LaneBits() >= 32 },
 		// lane-stored: the store is of a lane as wide as those of y.
-		"lane-stored": func(l *lower, m *match) bool {
-			_, d := l.DefInst(m.Y())
+		"lane-stored": func(q *query, m *match) bool {
+			_, d := q.DefInst(m.Y())
 			return access(m.D) == d.Type.LaneBits()/8
 		},
-		"x-not-constant": func(l *lower, m *match) bool { _, ok := l.Iconst(m.X()); return !ok },
+		"x-not-constant": func(q *query, m *match) bool { _, ok := q.Iconst(m.X()); return !ok },
 		// in-load: k is in the range of the load.
-		"in-load": func(l *lower, m *match) bool { return m.K >= 0 && m.K < 1<<(8*access(&l.F.Insts[m.Load])) },
+		"in-load": func(q *query, m *match) bool { return m.K >= 0 && m.K < 1<<(8*access(&q.F.Insts[m.Load])) },
 		// displacement: the address, a constant, and the offset are a displacement.
-		"displacement": func(_ *lower, m *match) bool { return uint64(uint32(m.K))+heapOffset(m.D) <= math.MaxInt32 },
+		"displacement": func(_ *query, m *match) bool { return uint64(uint32(m.K))+heapOffset(m.D) <= math.MaxInt32 },
 		// exact-sum: the i32 x, shifted by j, plus k is the same in 64 bits, and k and the offset are a displacement.
-		"exact-sum": func(l *lower, m *match) bool {
-			bits := l.MaxBits(m.X()) + int(amount(m.T, m.J))
+		"exact-sum": func(q *query, m *match) bool {
+			bits := q.MaxBits(m.X()) + int(amount(m.T, m.J))
 			return bits <= 32 && 1<<bits-1+m.K <= math.MaxUint32 && uint64(m.K)+heapOffset(m.D) <= math.MaxInt32
 		},
 		// stored-imm: k is an immediate of a store of this width.
-		"stored-imm": func(_ *lower, m *match) bool { return access(m.D) < 8 || fits(m.K) },
-		"store-imm": func(l *lower, m *match) bool {
-			_, ok := constBits(l, m.X(), m.Bytes)
+		"stored-imm": func(_ *query, m *match) bool { return access(m.D) < 8 || fits(m.K) },
+		"store-imm": func(q *query, m *match) bool {
+			_, ok := constBits(q, m.X(), m.Bytes)
 			return ok
 		},
 		"place-left":  matchSamePlace,
@@ -467,23 +467,23 @@ func access(d *clif.InstData) int { return d.Access().Bytes(d.Type) }
 func heapOffset(d *clif.InstData) uint64 { return min(d.Imm, 1<<32) }
 
 // isExtended reports whether low or high have made words of bytes for v.
-func isExtended(l *lower, v clif.Value, low, high clif.Opcode) bool {
-	_, d := l.DefInst(v)
+func isExtended(q *query, v clif.Value, low, high clif.Opcode) bool {
+	_, d := q.DefInst(v)
 	return d != nil && d.Type == clif.I16x8 && (d.Op == low || d.Op == high)
 }
 
 // hasLowIndices reports whether all bytes of v are surely below 16.
-func hasLowIndices(l *lower, v clif.Value) bool {
-	_, d := l.DefInst(v)
+func hasLowIndices(q *query, v clif.Value) bool {
+	_, d := q.DefInst(v)
 	switch {
 	case d == nil:
 	case d.Op == clif.OpVshrU && d.Type == clif.I8x16:
-		k, ok := l.Iconst(d.ArgB())
+		k, ok := q.Iconst(d.ArgB())
 		return ok && k&7 >= 4
 	case d.Op == clif.OpVand:
 		for _, mask := range [...]clif.Value{d.ArgA(), d.ArgB()} {
 			const above = 0xf0f0f0f0f0f0f0f0
-			if low, high, ok := l.Vconst(mask); ok && (low|high)&above == 0 {
+			if low, high, ok := q.Vconst(mask); ok && (low|high)&above == 0 {
 				return true
 			}
 		}

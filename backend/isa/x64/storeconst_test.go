@@ -28,7 +28,10 @@ func TestStoreConst(t *testing.T) {
 	} {
 		e := &backend.Emitter{Buf: machbuffer.New(bufferTarget())}
 		e.Frame.Slots = -8
-		ok := emitStoreConst(e, &c.inst, regalloc.InSlot(0), c.bytes)
+		store, ok := common.StoreOf(&c.inst, c.bytes)
+		if ok {
+			put(e, &store, []regalloc.Allocation{regalloc.InSlot(0)}, 0)
+		}
 		if got := string(e.Buf.Code()); ok != (c.want != "") || got != c.want {
 			t.Errorf("%+v, %d bytes: % x, want % x", c.inst, c.bytes, got, c.want)
 		}

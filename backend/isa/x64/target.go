@@ -37,33 +37,39 @@ const loopAlign = 16
 // common are the rows that backend uses.
 var common = backend.CommonRows{
 	Copy: asm.Mov, Sext8: asm.Movsx8, Sext16: asm.Movsx16, Sext32: asm.Movsx32, ShlImm: asm.ShlImm, Lea: asm.Lea,
-	Store: [regalloc.NumClasses]backend.Op{regalloc.Int: asm.MovStore, regalloc.Float: asm.MovfStore},
-	Call:  asm.Call, CallInd: asm.CallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpTableBare: opJumpTableBare, JumpChain: opJumpChain,
+	Store:    [regalloc.NumClasses]backend.Op{regalloc.Int: asm.MovStore, regalloc.Float: asm.MovfStore},
+	IntConst: asm.MovImm, Zero: asm.Zero, StoreZero: asm.MovStoreImm, StoreImm: asm.MovStoreImm, Swap: asm.Xchg,
+	Call: asm.Call, CallInd: asm.CallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpTableBare: opJumpTableBare, JumpChain: opJumpChain,
 }
+
+// pseudoNames and regNames are the machine's.
+var (
+	pseudoNames = backend.NamesOf(len(pseudos), func(k int) string { return pseudos[k].name })
+	regNames    = backend.NamesOf(regalloc.NumPRegs, func(k int) string { return asm.RegName(regalloc.PReg(k), 8) })
+)
 
 // New returns the Target for processors with the given features, which include V2.
 func New(features asm.Feature) *backend.Target {
 	t := &backend.Target{
-		Name: "x86-64", Env: env(), Conv: &abi.X64, Buffer: bufferTarget(), Shapes: asm.Shapes(), Features: uint32(features | V2),
-		Lowering: backend.Lowering{
-			Rules: machineRules(), Lower: lowerings.Table(), Common: common, Loads: &loads, MaxDisp: math.MaxInt32,
-			Heap: heap, IntConst: intConst, VectorConst: vectorConst, Put: putFull, PutZero: putZero, Plus: plus, Below: below,
-			Compare: compare, CompareZero: compareZero, Branch: branch, Hoist: hoist,
+		Name: "x86-64", Env: env(), Conv: &abi.X64, Buffer: bufferTarget(), Shapes: asm.Shapes(), Common: common, Features: uint32(features | V2),
+		Selection: backend.Selection{
+			Rules: machineRules(), Lower: backend.Lowerings(&lowerings, &vectorLowerings), Loads: &loads, MaxDisp: math.MaxInt32,
+			Heap: heap, VectorConst: vectorConst, Put: putFull, Sum: sum, Compare: compare,
 		},
-		Placement: backend.Placement{LoopAlign: loopAlign, Operations: operations, ShortFrame: 128},
-		Emission: backend.Emission{
-			EmitPrologue: emitPrologue, EmitSaves: emitSaves, EmitRestores: emitRestores, SavesBytes: savesBytes, EmitInst: emitInst, EmitRow: put, AppendMove: asm.AppendMove,
-			EmitSwap: emitSwap, EmitStoreConst: emitStoreConst, EmitTable: emitTable,
+		Emission: backend.Emission{Emit: emitInst, EntryUse: tab32, TablesBehind: true},
+		Framing: backend.Framing{
+			Entry: asm.Endbr64[:], SetUp: FrameSetup[:], LowerStack: lowerStack,
+			Saves: saves, Restores: restores, SaveBytes: 8, FramePointer: asm.RBP, ShortFrame: 128,
 		},
-		Bounds:   backend.Bounds{MaxBytes: maxBytes, MaxEdit: maxEdit, BranchBytes: branchBytes, MaxBranches: maxBranches},
-		Printing: backend.Printing{PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, PseudoName: pseudoName, RegName: func(p regalloc.PReg) string { return asm.RegName(p, 8) }},
+		Branching: backend.Branching{MaxBytes: maxBytes, BranchBytes: branchBytes, MaxBranches: maxBranches, Operations: operations, LoopAlign: loopAlign},
+		Printing:  backend.Printing{PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, Pseudos: pseudoNames, Regs: regNames},
 	}
 	t.CallClobbers = regalloc.WholeRegs(t.Env.Allocatable &^ t.Env.CalleeSaved)
 	return t
 }
 
 // has reports whether the target has feature f.
-func has(l *backend.Lower, f asm.Feature) bool { return asm.Feature(l.Target.Features).Has(f) }
+func has(q *query, f asm.Feature) bool { return asm.Feature(q.Target.Features).Has(f) }
 
 // machineRules is the table of rules, which is made once.
 var machineRules = sync.OnceValue(func() *backend.Rules { return backend.NewRules(rows[:], &words) })

@@ -96,7 +96,7 @@ func testFarBack(t *testing.T, on *Machine) {
 }
 
 // latches are loops whose last block is n instructions long and does nothing but lead back to the header, which decides
-// whether it comes next; a machine may put it in front of the header (backend.Placement.Rotate). Each gets how often it goes round.
+// whether it comes next; a machine may put it in front of the header (backend.Branching.Rotate). Each gets how often it goes round.
 var latches = []struct {
 	name  string
 	also  []uint64 // rounds beside few

@@ -163,11 +163,11 @@ func testGuards(t *testing.T, on *Machine) {
 		for word, accepts := range words.Guards {
 			answers[word] = cmp.Or(answers[word], new([2]int))
 			guardExamples(t, word, accepts)
-			words.Guards[word] = func(l *backend.Lower, m *backend.Match) bool { return count(word, accepts(l, m)) }
+			words.Guards[word] = func(q *backend.Query, m *backend.Match) bool { return count(word, accepts(q, m)) }
 		}
 		for word, accepts := range words.Values {
 			answers[word] = cmp.Or(answers[word], new([2]int))
-			words.Values[word] = func(l *backend.Lower, v clif.Value) bool { return count(word, accepts(l, v)) }
+			words.Values[word] = func(q *backend.Query, v clif.Value) bool { return count(word, accepts(q, v)) }
 		}
 		target := *original
 		target.Rules = backend.NewRules(original.Rules.Rows, &words)
@@ -190,7 +190,7 @@ func testGuards(t *testing.T, on *Machine) {
 }
 
 // guardExamples asks a guard what its examples answer, if it has some.
-func guardExamples(t *testing.T, word string, accepts func(l *backend.Lower, m *backend.Match) bool) {
+func guardExamples(t *testing.T, word string, accepts func(q *backend.Query, m *backend.Match) bool) {
 	examples := guardWords[word]
 	for want, list := range map[bool][]bound{true: examples.accepts, false: examples.refuses} {
 		for _, x := range list {

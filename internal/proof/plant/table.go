@@ -58,6 +58,7 @@ var covers = map[string][]run{
 	"clif":                {here, fileTests, textTests, {pkg: "clif/verify"}, midEnd, interpreted, suite, objects},
 	"clif/analysis":       {here, midEnd, suite, programs},
 	"clif/inline":         {here, fileTests, {pkg: "internal/proof/difftest", pattern: "Inlined|RandomBacktraces"}, {pkg: ".", pattern: "TestInlined"}, suite},
+	"clif/resumable":      {rareSides, here, fileTests, midEnd, weights, suite, programs},
 	"clif/interp":         {here, fileTests, interpreted, onX64},
 	"clif/opt":            {here, interpreted, suite, programs, bugs},
 	"clif/rewrite":        {midEnd, {pkg: "cmd/waot", pattern: "TestBisect"}},
