@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/pattern"
 )
 
 // TestWrongPatterns: a pattern that is wrong is refused, with a message that says where.
@@ -39,7 +40,7 @@ func TestWrongPatterns(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", c.pattern, err)
 			}
-		case !errors.Is(err, errPattern) || !strings.Contains(err.Error(), c.message):
+		case !errors.Is(err, pattern.ErrWrong) || !strings.Contains(err.Error(), c.message):
 			t.Errorf("%s: the error is %v, want %q", c.pattern, err, c.message)
 		}
 	}

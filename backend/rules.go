@@ -70,7 +70,7 @@ type RuleDef struct {
 	// Name is unique among those of the machine and those of the mid-end.
 	Name string
 	Term Term
-	// Pattern is what the rule matches, in the language that pattern.go describes.
+	// Pattern is what the rule matches, in the language that package pattern describes.
 	Pattern string
 	// When names the further conditions, with blanks between: functions of the machine.
 	When string
