@@ -61,7 +61,7 @@ var additions = []addition{
 	{heading: "A mid-end rule", rule: "add-sub", target: "aarch64-linux", param: i32, emit: "opt",
 		// (x - y) + y
 		body: "\x20\x00\x20\x01\x6b" + "\x20\x01\x6a", shows: "return v0", runs: []testRun{
-			{pkg: "clif/opt", run: "TestRules"},
+			{pkg: "clif/opt", run: "TestRows"},
 			{pkg: "clif/opt", run: "TestExhaustive"},
 			{pkg: "cmd/waot", run: "TestGolden/bisect-rules"},
 		}},

@@ -203,6 +203,9 @@ func (c *patternCompiler) operand(n *pattern.Pattern) (slot uint8, err error) {
 	if n.Name != "" && strings.Contains(c.named, n.Name) {
 		return 0, fmt.Errorf("%w: two operands are %s", pattern.ErrWrong, n.Name)
 	}
+	if n.Leaf == pattern.NoLeaf && n.Name != "" {
+		return 0, fmt.Errorf("%w: lowering has no use for the result %s of an instruction that is folded", pattern.ErrWrong, n.Name)
+	}
 	c.named += n.Name
 	s := step{slot: slot, typ: c.typ}
 	switch n.Leaf {

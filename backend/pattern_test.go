@@ -31,6 +31,7 @@ func TestWrongPatterns(t *testing.T) {
 		{"(iadd x [y)", "", "] expected"},
 		{"(iadd x y) z", "", "\" z\" is left"},
 		{"(iadd x y z w)", "", "4 operands"},
+		{"(iadd x y=(ishl z k))", "", "no use for the result y"},
 		{"x", "", "an instruction must be outside"},
 	} {
 		compiler := newPatternCompiler(&words)

@@ -3,11 +3,14 @@
 //
 //	(op arg ...)    an instruction; op may be several, as in ishl|ushr, with conditions, as in icmp:eq|ne, and a type, as
 //	                in band.i64. An instruction inside has the type of the whole; .any stands for each type.
+//	x=(op arg ...)  the same; x is its result
 //	x y z w         a value
 //	x:kept          a value with a property, a word that the table of rules defines
 //	k j i           an integer constant
 //	k:imm32         a constant with a property
 //	-1              this constant
+//
+// Ops and Conds of the Parser may have words of their own beside those of package clif.
 //
 // Further forms are for lowering, and no rule of the mid-end has them:
 //
@@ -48,7 +51,7 @@ type Pattern struct {
 	Args    []Pattern
 
 	Leaf Leaf
-	Name string // of a variable
+	Name string // of a variable, or of what an instruction gives
 	Word string // behind the colon
 	Lit  int64
 }
@@ -68,8 +71,10 @@ const (
 // Parser reads patterns, one after the other.
 type Parser struct {
 	// Ops has the opcodes by name.
-	Ops  map[string]clif.Opcode
-	rest string
+	Ops map[string]clif.Opcode
+	// Conds has further conditions by name.
+	Conds map[string]uint8
+	rest  string
 	// What the pattern at hand is made of: its instructions' operands, opcodes and conditions.
 	args    []Pattern
 	opcodes []clif.Opcode
@@ -132,6 +137,11 @@ func (p *Parser) node() (n Pattern, err error) {
 		return n, p.closed("]", nil)
 	}
 	w := p.word()
+	if name, named := strings.CutSuffix(w, "="); named && p.next("(") {
+		n, err = p.inst()
+		n.Name = name
+		return n, err
+	}
 	if w != "" && (w[0] == '-' || w[0] >= '0' && w[0] <= '9') {
 		if lit, err := strconv.ParseInt(w, 0, 64); err == nil {
 			return Pattern{Leaf: LeafLiteral, Lit: lit}, nil
@@ -176,6 +186,9 @@ func (p *Parser) inst() (n Pattern, err error) {
 		start := len(p.conds)
 		for name := range strings.SplitSeq(conds, "|") {
 			cc, ok := condNamed(n.Ops[0], name)
+			if !ok {
+				cc, ok = p.Conds[name]
+			}
 			if !ok {
 				return n, fmt.Errorf("%w: no condition %q", ErrWrong, name)
 			}
