@@ -50,7 +50,7 @@ var additions = []addition{
 		{pkg: "backend/isa/x64", run: "TestCLIFFiles/int_neg"},
 		{pkg: "backend/isa/a64", run: "TestCLIFFiles/int_neg", mayskip: true},
 	}},
-	{heading: "A lowering rule", rule: "band_andn_mem", target: "x86-64-linux", usual: "backend/isa/x64", param: i64, emit: "vcode",
+	{heading: "A lowering rule", rule: "band-andn-mem", target: "x86-64-linux", usual: "backend/isa/x64", param: i64, emit: "vcode",
 		// x & ^y; x is in memory.
 		body: "\x41\x00\x29\x03\x00" + "\x20\x01\x42\x7f\x85" + "\x83", shows: `andn\.64 %\d+, qword ptr`, runs: []testRun{
 			{pkg: "backend/isa/x64", run: "TestFiles/andn_mem"},

@@ -104,10 +104,10 @@ func newRuleSuite(on *Machine) *suite {
 
 // partners are the rules that another rule needs before it can apply.
 var partners = map[string][]string{
-	"branch_sign":     {"cond_cmp"},
-	"branch_bit":      {"cond_cmp", "test_imm"},
-	"ccmp_imm":        {"compare_two_value"},
-	"heap_share_zero": {"heap_share", "heap_sum"},
+	"branch-sign":     {"cond-cmp"},
+	"branch-bit":      {"cond-cmp", "test-imm"},
+	"ccmp-imm":        {"compare-two-value"},
+	"heap-share-zero": {"heap-share", "heap-sum"},
 }
 
 // controlFor says which rules apply in a function of rule r.

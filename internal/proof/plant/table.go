@@ -60,6 +60,7 @@ var covers = map[string][]run{
 	"clif/inline":         {here, fileTests, {pkg: "internal/proof/difftest", pattern: "Inlined|RandomBacktraces"}, {pkg: ".", pattern: "TestInlined"}, suite},
 	"clif/interp":         {here, fileTests, interpreted, onX64},
 	"clif/opt":            {here, interpreted, suite, programs, bugs},
+	"clif/pattern":        {midEnd, filesX64},
 	"clif/rewrite":        {midEnd, {pkg: "cmd/waot", pattern: "TestBisect"}},
 	"clif/text":           {here, fileTests, midEnd},
 	"clif/verify":         {here, fileTests, midEnd, objects},
