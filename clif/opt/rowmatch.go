@@ -31,7 +31,7 @@ func ruleRows(c *folder, d *clif.InstData) (clif.Value, bool) {
 		return none, false
 	}
 	class := &c.rows.class
-	set := to.needs[0][class[c.defOpcode(d.ArgA())]&(maxClasses-1)]
+	set := to.types[d.Type] & to.conds[d.Cond&(numConds-1)] & to.needs[0][class[c.defOpcode(d.ArgA())]&(maxClasses-1)]
 	if to.two {
 		set &= to.needs[1][class[c.defOpcode(d.ArgB())]&(maxClasses-1)]
 		if d.Args[0] != d.Args[1] {
@@ -58,7 +58,7 @@ func (c *folder) tryRows(to *candidates, set uint32, d *clif.InstData) (clif.Val
 	m.d = d
 	for ; set != 0; set &= set - 1 {
 		r := &c.rows.rows[to.rows[bits.TrailingZeros32(set)&31]]
-		if r.typ != clif.Invalid && r.typ != d.Type || r.conds != anyCond && r.conds>>d.Cond&1 == 0 || !c.fits(r, m) {
+		if !c.fits(r, m) {
 			continue
 		}
 		if c.holds(r, m) && c.may(r.rule) {

@@ -121,6 +121,7 @@ const (
 	noSlot     = numSlots - 1
 	anyCond    = ^uint16(0)
 	maxParts   = 8
+	numConds   = 16
 )
 
 // opSet is a set of opcodes; NumOpcodes stands for values that no instruction defines.
@@ -147,12 +148,14 @@ type rowTable struct {
 const maxClasses = 64
 
 // candidates are the rows for an opcode, in order. A row is out of the question if needs, by operand and the class of the opcode that
-// defines it, lacks its bit, or if it is in same and the operands are not.
+// defines it, lacks its bit, or types or conds, by the instruction's type and condition, or if it is in same and the operands are not.
 type candidates struct {
 	rows  [32]uint8
 	num   int
 	same  uint32
 	two   bool // there is a second operand
+	types [clif.NumControlTypes]uint32
+	conds [numConds]uint32
 	needs [2][maxClasses]uint32
 }
 
@@ -451,6 +454,16 @@ func (c *rowCompiler) enter(n int, op clif.Opcode) {
 	r := &c.table.rows[n]
 	if len(r.steps) > 0 && r.steps[0].do == askSame && r.steps[0].slot == r.roots[1] && r.steps[0].other == r.roots[0] {
 		to.same |= bit
+	}
+	for t := range to.types {
+		if r.typ == clif.Invalid || r.typ == clif.Type(t) {
+			to.types[t] |= bit
+		}
+	}
+	for cc := range to.conds {
+		if r.conds>>cc&1 != 0 {
+			to.conds[cc] |= bit
+		}
 	}
 	for k := range to.needs {
 		switch s := c.needs[n][k]; {
