@@ -57,7 +57,7 @@ var additions = []addition{
 		{pkg: "wasmfront/translate", run: "TestUnknownOperators"},
 		{pkg: "wasmfront/wat", run: "TestOperators"},
 	}},
-	{heading: "A lowering rule", rule: "band_andn_mem", target: "x86-64-linux", usual: "backend/isa/x64", param: i64, emit: "vcode",
+	{heading: "A lowering rule", rule: "band-andn-mem", target: "x86-64-linux", usual: "backend/isa/x64", param: i64, emit: "vcode",
 		// x & ^y; x is in memory.
 		body: "\x41\x00\x29\x03\x00" + "\x20\x01\x42\x7f\x85" + "\x83", shows: `andn\.64 %\d+, qword ptr`, runs: []testRun{
 			{pkg: "backend/isa/x64", run: "TestFiles/andn_mem"},
@@ -68,7 +68,7 @@ var additions = []addition{
 	{heading: "A mid-end rule", rule: "add-sub", target: "aarch64-linux", param: i32, emit: "opt",
 		// (x - y) + y
 		body: "\x20\x00\x20\x01\x6b" + "\x20\x01\x6a", shows: "return v0", runs: []testRun{
-			{pkg: "clif/opt", run: "TestRules"},
+			{pkg: "clif/opt", run: "TestRows"},
 			{pkg: "clif/opt", run: "TestExhaustive"},
 			{pkg: "cmd/waot", run: "TestGolden/bisect-rules"},
 		}},

@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -9,211 +8,11 @@ import (
 	"strings"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/pattern"
 )
 
-// This file reads the patterns of lowering rules. A pattern is an s-expression:
-//
-//	(op arg ...)    an instruction; op may be several, as in ishl|ushr, with conditions, as in icmp:eq|ne, and a type, as
-//	                in band.i64. An instruction inside has the type of the whole; .any stands for each type.
-//	(only (op ...)) the same, and nothing else uses the result: the instruction is saved
-//	x y z w         a value
-//	x:kept          a value with a property, a word of Vocabulary.Values
-//	k j i           an integer constant
-//	k:imm32         a constant with a property, a word of Vocabulary.Consts
-//	-1              this constant
-//	[x]             what a load reads, of the whole type, if the instruction can do the load itself (Query.SinkableLoad)
-//	[x:1]           the same, of exactly this number of bytes of memory: 1, 2, 4, 8 or 16
-//	[x:narrow]      the same, a load of one or two bytes, zero-extended
-//
-// No name stands twice in a pattern. A constant operand of a commutative instruction stands last in a pattern, wherever it is
-// in the function; op! keeps operands as they are. In TermOperand the pattern describes the operand.
-
-// Pattern is a pattern, parsed: an instruction, or a leaf.
-type Pattern struct {
-	Ops     []clif.Opcode // of an instruction
-	Conds   []uint8       // of a comparison; nil for all
-	Type    clif.Type     // Invalid: the type of the whole
-	AnyType bool
-	Only    bool
-	Ordered bool // constants stand where they are
-	Args    []Pattern
-
-	Leaf Leaf
-	Name string // of a variable
-	Word string // behind the colon
-	Lit  int64
-}
-
-// Leaf is the kind of an operand in a pattern.
-type Leaf uint8
-
-// The kinds of leaves.
-const (
-	NoLeaf Leaf = iota
-	LeafValue
-	LeafConst
-	LeafLiteral
-	LeafLoad
-)
-
-// patternParser reads patterns, one after the other.
-type patternParser struct {
-	rest string
-	ops  map[string]clif.Opcode
-	// What the pattern at hand is made of: its instructions' operands, opcodes and conditions.
-	args    []Pattern
-	opcodes []clif.Opcode
-	conds   []uint8
-}
-
-var errPattern = errors.New("wrong pattern")
-
-// ParsePattern reads a pattern; ops has the opcodes by name.
-func ParsePattern(s string, ops map[string]clif.Opcode) (Pattern, error) {
-	p := patternParser{ops: ops}
-	return p.parse(s)
-}
-
-// parse reads pattern s, which is valid until the next one is parsed.
-func (p *patternParser) parse(s string) (Pattern, error) {
-	p.rest, p.args, p.opcodes, p.conds = s, p.args[:0], p.opcodes[:0], p.conds[:0]
-	n, err := p.node()
-	if err == nil && strings.TrimSpace(p.rest) != "" {
-		err = fmt.Errorf("%w: %q is left", errPattern, p.rest)
-	}
-	return n, err
-}
-
-// word reads up to a blank or bracket.
-func (p *patternParser) word() string {
-	p.rest = strings.TrimLeft(p.rest, " ")
-	n := strings.IndexAny(p.rest, " ()[]")
-	if n < 0 {
-		n = len(p.rest)
-	}
-	w := p.rest[:n]
-	p.rest = p.rest[n:]
-	return w
-}
-
-// next reports whether s comes next, and then reads it.
-func (p *patternParser) next(s string) bool {
-	rest, ok := strings.CutPrefix(strings.TrimLeft(p.rest, " "), s)
-	if ok {
-		p.rest = rest
-	}
-	return ok
-}
-
-func (p *patternParser) node() (n Pattern, err error) {
-	switch {
-	case p.next("(only "):
-		if n, err = p.node(); err == nil && n.Ops == nil {
-			err = fmt.Errorf("%w: only an instruction can have no other user", errPattern)
-		}
-		n.Only = true
-		return n, p.closed(")", err)
-	case p.next("("):
-		return p.inst()
-	case p.next("["):
-		n = Pattern{Leaf: LeafLoad}
-		n.Name, n.Word, _ = strings.Cut(p.word(), ":")
-		return n, p.closed("]", nil)
-	}
-	w := p.word()
-	if w != "" && (w[0] == '-' || w[0] >= '0' && w[0] <= '9') {
-		if lit, err := strconv.ParseInt(w, 0, 64); err == nil {
-			return Pattern{Leaf: LeafLiteral, Lit: lit}, nil
-		}
-	}
-	n = Pattern{Leaf: LeafValue}
-	n.Name, n.Word, _ = strings.Cut(w, ":")
-	switch n.Name {
-	case "k", "j", "i":
-		n.Leaf = LeafConst
-	case "x", "y", "z", "w":
-	default:
-		return n, fmt.Errorf("%w: what is %q?", errPattern, w)
-	}
-	return n, nil
-}
-
-// closed demands a closing bracket, unless there is an error already.
-func (p *patternParser) closed(bracket string, err error) error {
-	if err == nil && !p.next(bracket) {
-		err = fmt.Errorf("%w: %s expected before %q", errPattern, bracket, p.rest)
-	}
-	return err
-}
-
-// inst reads an instruction from behind its opening bracket on.
-func (p *patternParser) inst() (n Pattern, err error) {
-	word := p.word()
-	n.Ordered = strings.HasSuffix(word, "!")
-	head, typ, typed := strings.Cut(strings.TrimSuffix(word, "!"), ".")
-	ops, conds, _ := strings.Cut(head, ":")
-	start := len(p.opcodes)
-	for name := range strings.SplitSeq(ops, "|") {
-		op, ok := p.ops[name]
-		if !ok {
-			return n, fmt.Errorf("%w: no opcode %q", errPattern, name)
-		}
-		p.opcodes = append(p.opcodes, op)
-	}
-	n.Ops = p.opcodes[start:len(p.opcodes):len(p.opcodes)]
-	if conds != "" {
-		start := len(p.conds)
-		for name := range strings.SplitSeq(conds, "|") {
-			cc, ok := condNamed(n.Ops[0], name)
-			if !ok {
-				return n, fmt.Errorf("%w: no condition %q", errPattern, name)
-			}
-			p.conds = append(p.conds, cc)
-		}
-		n.Conds = p.conds[start:len(p.conds):len(p.conds)]
-	}
-	if n.AnyType = typ == "any"; typed && !n.AnyType {
-		if n.Type = clif.ControlTypeByName(typ); n.Type == clif.Invalid {
-			return n, fmt.Errorf("%w: no type %q", errPattern, typ)
-		}
-	}
-	var args [3]Pattern
-	num := 0
-	for ; !p.next(")"); num++ {
-		arg, err := p.node()
-		if err != nil {
-			return n, err
-		}
-		if num < len(args) {
-			args[num] = arg
-		}
-	}
-	if num > len(args) {
-		return n, fmt.Errorf("%w: %d operands", errPattern, num)
-	}
-	start = len(p.args)
-	p.args = append(p.args, args[:num]...)
-	n.Args = p.args[start:len(p.args):len(p.args)]
-	return n, nil
-}
-
-// condNamed returns the number of a condition of op.
-func condNamed(op clif.Opcode, name string) (uint8, bool) {
-	if op == clif.OpFcmp || op == clif.OpVfcmp {
-		for cc := range clif.FloatCC(clif.NumFloatCCs) {
-			if cc.String() == name {
-				return uint8(cc), true
-			}
-		}
-		return 0, false
-	}
-	for cc := range clif.IntCC(clif.NumIntCCs) {
-		if cc.String() == name {
-			return uint8(cc), true
-		}
-	}
-	return 0, false
-}
+// This file compiles the patterns of lowering rules; package pattern describes their language. No name stands twice in a pattern.
+// In TermOperand the pattern describes the operand.
 
 // program is a compiled pattern. Operands have slots: first those with names, then the others.
 type program struct {
@@ -300,7 +99,7 @@ const (
 
 type patternCompiler struct {
 	words  *Vocabulary
-	parser patternParser
+	parser pattern.Parser
 	steps  []step // with room behind them for those of the next pattern
 	p      program
 	temps  uint8
@@ -309,12 +108,12 @@ type patternCompiler struct {
 }
 
 func newPatternCompiler(words *Vocabulary) patternCompiler {
-	return patternCompiler{words: words, parser: patternParser{ops: clif.OpcodesByName()}}
+	return patternCompiler{words: words, parser: pattern.Parser{Ops: clif.OpcodesByName()}}
 }
 
 // compile compiles the pattern of a row.
 func (c *patternCompiler) compile(row *RuleDef) (program, error) {
-	n, err := c.parser.parse(row.Pattern)
+	n, err := c.parser.Parse(row.Pattern)
 	if err != nil {
 		return program{}, err
 	}
@@ -333,7 +132,7 @@ func (c *patternCompiler) compile(row *RuleDef) (program, error) {
 	for _, word := range strings.Fields(row.When) {
 		guard := c.words.Guards[word]
 		if guard == nil {
-			return c.p, fmt.Errorf("%w: no guard %q", errPattern, word)
+			return c.p, fmt.Errorf("%w: no guard %q", pattern.ErrWrong, word)
 		}
 		c.p.steps = append(c.p.steps, step{do: stepGuard, guard: guard})
 	}
@@ -342,9 +141,9 @@ func (c *patternCompiler) compile(row *RuleDef) (program, error) {
 	return c.p, err
 }
 
-func (c *patternCompiler) root(n *Pattern) (err error) {
+func (c *patternCompiler) root(n *pattern.Pattern) (err error) {
 	if n.Ops == nil {
-		return fmt.Errorf("%w: an instruction must be outside", errPattern)
+		return fmt.Errorf("%w: an instruction must be outside", pattern.ErrWrong)
 	}
 	c.p.root.add(n.Ops...)
 	c.p.typ = n.Type
@@ -374,15 +173,15 @@ func condSet(conds []uint8) (s uint16) {
 }
 
 // needs returns the opcodes that may define an operand.
-func (c *patternCompiler) needs(n *Pattern) (s opSet) {
+func (c *patternCompiler) needs(n *pattern.Pattern) (s opSet) {
 	switch {
 	case n.Ops != nil:
 		s.add(n.Ops...)
-	case n.Leaf == LeafConst || n.Leaf == LeafLiteral:
+	case n.Leaf == pattern.LeafConst || n.Leaf == pattern.LeafLiteral:
 		s.add(clif.OpIconst, clif.OpRefNull)
-	case n.Leaf == LeafLoad && n.Word != "narrow":
+	case n.Leaf == pattern.LeafLoad && n.Word != "narrow":
 		s.add(c.words.Loads...)
-	case n.Leaf == LeafLoad:
+	case n.Leaf == pattern.LeafLoad:
 		s.add(clif.OpLoad)
 	default:
 		return anyOp
@@ -391,34 +190,37 @@ func (c *patternCompiler) needs(n *Pattern) (s opSet) {
 }
 
 // operand adds the questions about an operand, and returns its slot.
-func (c *patternCompiler) operand(n *Pattern) (slot uint8, err error) {
-	if n.Leaf == LeafValue || n.Leaf == LeafLoad {
+func (c *patternCompiler) operand(n *pattern.Pattern) (slot uint8, err error) {
+	if n.Leaf == pattern.LeafValue || n.Leaf == pattern.LeafLoad {
 		name := strings.Index("xyzw", n.Name)
 		if name < 0 || len(n.Name) != 1 {
-			return 0, fmt.Errorf("%w: what is %q?", errPattern, n.Name)
+			return 0, fmt.Errorf("%w: what is %q?", pattern.ErrWrong, n.Name)
 		}
 		slot = uint8(name)
 	} else {
 		slot = c.temp()
 	}
 	if n.Name != "" && strings.Contains(c.named, n.Name) {
-		return 0, fmt.Errorf("%w: two operands are %s", errPattern, n.Name)
+		return 0, fmt.Errorf("%w: two operands are %s", pattern.ErrWrong, n.Name)
+	}
+	if n.Leaf == pattern.NoLeaf && n.Name != "" {
+		return 0, fmt.Errorf("%w: lowering has no use for the result %s of an instruction that is folded", pattern.ErrWrong, n.Name)
 	}
 	c.named += n.Name
 	s := step{slot: slot, typ: c.typ}
 	switch n.Leaf {
-	case NoLeaf:
+	case pattern.NoLeaf:
 		return slot, c.inst(n, s)
-	case LeafLiteral:
+	case pattern.LeafLiteral:
 		s.do, s.lit = stepLiteral, n.Lit
-	case LeafConst:
+	case pattern.LeafConst:
 		s.do, s.konst = stepConst, uint8(strings.Index("kji", n.Name))
 		if n.Word != "" {
 			if s.onK = c.words.Consts[n.Word]; s.onK == nil {
-				return 0, fmt.Errorf("%w: no property %q", errPattern, n.Word)
+				return 0, fmt.Errorf("%w: no property %q", pattern.ErrWrong, n.Word)
 			}
 		}
-	case LeafLoad:
+	case pattern.LeafLoad:
 		s.do, s.ops = stepLoad, c.needs(n)
 		switch n.Word {
 		case "":
@@ -427,7 +229,7 @@ func (c *patternCompiler) operand(n *Pattern) (slot uint8, err error) {
 		default:
 			width, err := strconv.ParseUint(n.Word, 10, 5)
 			if err != nil || width&(width-1) != 0 || width == 0 {
-				return 0, fmt.Errorf("%w: no width %q", errPattern, n.Word)
+				return 0, fmt.Errorf("%w: no width %q", pattern.ErrWrong, n.Word)
 			}
 			s.width = uint8(width)
 		}
@@ -437,7 +239,7 @@ func (c *patternCompiler) operand(n *Pattern) (slot uint8, err error) {
 		}
 		s.do = stepValue
 		if s.onV = c.words.Values[n.Word]; s.onV == nil {
-			return 0, fmt.Errorf("%w: no property %q", errPattern, n.Word)
+			return 0, fmt.Errorf("%w: no property %q", pattern.ErrWrong, n.Word)
 		}
 	}
 	c.p.steps = append(c.p.steps, s)
@@ -445,7 +247,7 @@ func (c *patternCompiler) operand(n *Pattern) (slot uint8, err error) {
 }
 
 // inst adds the questions about an instruction inside.
-func (c *patternCompiler) inst(n *Pattern, s step) (err error) {
+func (c *patternCompiler) inst(n *pattern.Pattern, s step) (err error) {
 	s.do, s.only, s.any, s.typ, s.conds, s.choice = stepInst, n.Only, n.AnyType, n.Type, condSet(n.Conds), len(n.Ops) > 1
 	s.ops.add(n.Ops...)
 	s.args = [3]uint8{noSlot, noSlot, noSlot}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/pattern"
 )
 
 // TestWrongPatterns: a pattern that is wrong is refused, with a message that says where.
@@ -30,6 +31,7 @@ func TestWrongPatterns(t *testing.T) {
 		{"(iadd x [y)", "", "] expected"},
 		{"(iadd x y) z", "", "\" z\" is left"},
 		{"(iadd x y z w)", "", "4 operands"},
+		{"(iadd x y=(ishl z k))", "", "no use for the result y"},
 		{"x", "", "an instruction must be outside"},
 	} {
 		compiler := newPatternCompiler(&words)
@@ -39,7 +41,7 @@ func TestWrongPatterns(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", c.pattern, err)
 			}
-		case !errors.Is(err, errPattern) || !strings.Contains(err.Error(), c.message):
+		case !errors.Is(err, pattern.ErrWrong) || !strings.Contains(err.Error(), c.message):
 			t.Errorf("%s: the error is %v, want %q", c.pattern, err, c.message)
 		}
 	}

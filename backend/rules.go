@@ -31,25 +31,25 @@ const (
 
 // sharedRules are the rows of the rules that all machines share.
 var sharedRules = [FirstOwn]RuleDef{
-	RuleLowReduce: {Name: "low_ireduce", Term: TermOperand, Pattern: "(ireduce.any x)",
+	RuleLowReduce: {Name: "low-ireduce", Term: TermOperand, Pattern: "(ireduce.any x)",
 		Gives: "x", Why: "who reads the low half reads it in the wide register"},
-	RuleNarrowExtend: {Name: "narrow_extend", Term: TermOperand, Pattern: "(ireduce|sextend.any x)", When: "low-half",
+	RuleNarrowExtend: {Name: "narrow-extend", Term: TermOperand, Pattern: "(ireduce|sextend.any x)", When: "low-half",
 		Gives: "x", Why: "a store of at most four bytes takes them from the wide or the narrow register"},
-	RuleNarrowSext16: {Name: "narrow_sext16", Term: TermOperand, Pattern: "(sext16.any x)", When: "two-bytes",
+	RuleNarrowSext16: {Name: "narrow-sext16", Term: TermOperand, Pattern: "(sext16.any x)", When: "two-bytes",
 		Gives: "x", Why: "a store of two bytes takes no others"},
-	RuleNarrowSext8: {Name: "narrow_sext8", Term: TermOperand, Pattern: "(sext8.any x)", When: "one-byte",
+	RuleNarrowSext8: {Name: "narrow-sext8", Term: TermOperand, Pattern: "(sext8.any x)", When: "one-byte",
 		Gives: "x", Why: "a store of one byte takes no others"},
-	RuleNarrowMask: {Name: "narrow_mask", Term: TermOperand, Pattern: "(band.any! x k)", When: "mask-covers",
+	RuleNarrowMask: {Name: "narrow-mask", Term: TermOperand, Pattern: "(band.any! x k)", When: "mask-covers",
 		Gives: "x", Why: "the mask keeps all bytes that the store takes"},
-	RuleCondEqz: {Name: "cond_eqz", Term: TermOperand, Pattern: "(icmp:eq|ne.i32 x 0)",
+	RuleCondEqz: {Name: "cond-eqz", Term: TermOperand, Pattern: "(icmp:eq|ne.i32 x 0)",
 		Gives: "the condition x, inverted for eq", Why: "the inverse condition costs nothing"},
-	RuleCondCompare: {Name: "cond_cmp", Term: TermOperand, Pattern: "(icmp|fcmp|ref_is_null.any x)",
+	RuleCondCompare: {Name: "cond-cmp", Term: TermOperand, Pattern: "(icmp|fcmp|ref_is_null.any x)",
 		Gives: "the flags of the comparison", Why: "no 0 or 1 is made only to be tested"},
-	RuleElementConst: {Name: "element_const", Term: TermOperand, Pattern: "x:index",
+	RuleElementConst: {Name: "element-const", Term: TermOperand, Pattern: "x:index",
 		Gives: "[base+8k]", Why: "the displacement takes the index"},
-	RuleTableChain: {Name: "br_table_chain", Term: TermInst, Pattern: "(br_table x)", When: "few-entries", Lower: lowerChain,
+	RuleTableChain: {Name: "br-table-chain", Term: TermInst, Pattern: "(br_table x)", When: "few-entries", Lower: lowerChain,
 		Gives: "a chain of comparisons", Why: "few of them are faster than an indirect jump"},
-	RuleTableFirst: {Name: "br_table_first", Term: TermInst, Pattern: "(br_table x)", When: "rare-entries", Lower: lowerTableFirst,
+	RuleTableFirst: {Name: "br-table-first", Term: TermInst, Pattern: "(br_table x)", When: "rare-entries", Lower: lowerTableFirst,
 		Gives: "a comparison, then the table", Why: "most times the first entry is taken: no load and no indirect jump"},
 }
 
@@ -71,7 +71,7 @@ type RuleDef struct {
 	// Name is unique among those of the machine and those of the mid-end.
 	Name string
 	Term Term
-	// Pattern is what the rule matches, in the language that pattern.go describes.
+	// Pattern is what the rule matches, in the language that package pattern describes.
 	Pattern string
 	// When names the further conditions, with blanks between: functions of the machine.
 	When string

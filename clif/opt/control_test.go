@@ -113,6 +113,7 @@ func TestEveryRule(t *testing.T) {
 	for _, pat := range patterns() {
 		p.pattern(t, &pat, 0, 0, 20, r)
 	}
+	p.rows(t, 2, r)
 	names := map[string]bool{}
 	pairs := 0
 	for rule := range NumRules {

@@ -184,50 +184,6 @@ func (c *folder) sdiv(t clif.Type, x clif.Value, y uint64) clif.Value {
 	return c.sdivWide(x, k)
 }
 
-func udivConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
-	switch {
-	case y == 1 && c.may(RuleUdivOne):
-		return d.ArgA(), false
-	case isPow2(y) && c.may(RuleUdivPow2):
-		d.Op, d.Args[1] = clif.OpUshr, uint32(c.iconst(d.Type, uint64(bits.TrailingZeros64(y))))
-		return none, true
-	case y != 0 && !isPow2(y) && c.may(RuleUdivConst):
-		return c.udiv(d.Type, d.ArgA(), y), false
-	}
-	return none, false
-}
-
-func sdivConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
-	mag := c.magnitude(d.Type, y)
-	switch {
-	case y == 1 && c.may(RuleSdivOne):
-		return d.ArgA(), false
-	case mag < 2:
-		return none, false
-	case isPow2(mag) && c.may(RuleSdivPow2), !isPow2(mag) && c.may(RuleSdivConst):
-		return c.sdiv(d.Type, d.ArgA(), y), false
-	}
-	return none, false
-}
-
-func uremConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
-	switch {
-	case isPow2(y) && c.may(RuleUremPow2):
-		d.Op, d.Args[1] = clif.OpBand, uint32(c.iconst(d.Type, y-1))
-		return none, true
-	case y != 0 && !isPow2(y) && c.may(RuleUremConst):
-		return c.remainder(d, c.udiv(d.Type, d.ArgA(), y), y), false
-	}
-	return none, false
-}
-
-func sremConst(c *folder, d *clif.InstData, y uint64) (clif.Value, bool) {
-	if c.magnitude(d.Type, y) < 2 || !c.may(RuleSremConst) {
-		return none, false
-	}
-	return c.remainder(d, c.sdiv(d.Type, d.ArgA(), y), y), false
-}
-
 // remainder is x - q*y for the remainder d of x and y.
 func (c *folder) remainder(d *clif.InstData, q clif.Value, y uint64) clif.Value {
 	p := c.binary(clif.OpImul, d.Type, q, c.iconst(d.Type, y))

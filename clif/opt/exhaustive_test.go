@@ -46,7 +46,7 @@ func newProver(shrink uint8) *prover {
 }
 
 // widths returns how many bits the scalars of the types have together, and one independent part of each vector of the pattern.
-func (p *prover) widths(pat *pattern, types []clif.Type) (scalars, vectors uint) {
+func (p *prover) widths(pat *family, types []clif.Type) (scalars, vectors uint) {
 	part, _ := p.parts(pat)
 	for _, t := range types {
 		if t == clif.V128 {
@@ -94,7 +94,7 @@ func (p *prover) sample(t clif.Type, r *rand.Rand) uint64 {
 }
 
 // check compares one function of the pattern.
-func (p *prover) check(pat *pattern, consts []uint64, in [][]uint64, n int) error {
+func (p *prover) check(pat *family, consts []uint64, in [][]uint64, n int) error {
 	f := &p.f
 	f.Reset()
 	f.Name, f.Mod = pat.name, p.mod
@@ -175,7 +175,7 @@ func (p *prover) difference(i int, in [][]uint64, consts []uint64, x, y [][]uint
 // pattern compares the functions of one pattern: with all constants on all inputs, if
 // these are at most limit bits, and the constants limitK; else the given number of functions on 200 inputs.
 // It reports which it was.
-func (p *prover) pattern(t *testing.T, pat *pattern, limit, limitK uint, functions int, r *rand.Rand) bool {
+func (p *prover) pattern(t *testing.T, pat *family, limit, limitK uint, functions int, r *rand.Rand) bool {
 	if pat.shape != clif.Invalid {
 		return p.vectors(t, pat, limit, limitK, functions, r)
 	}
@@ -205,7 +205,7 @@ func (p *prover) pattern(t *testing.T, pat *pattern, limit, limitK uint, functio
 
 // exhaustible reports whether the operands of a pattern have at most limit bits, limitK of them in constants. Of a vector its independent
 // parts count, and it takes as long as many numbers.
-func (p *prover) exhaustible(pat *pattern, limit, limitK uint) bool {
+func (p *prover) exhaustible(pat *family, limit, limitK uint) bool {
 	if pat.shape != clif.Invalid {
 		limit = min(limit, 20)
 	}
@@ -268,6 +268,7 @@ func TestExhaustive(t *testing.T) {
 				p.fired = old // of vectors, too many values would be left: what mixes lanes has all in one part
 			}
 		}
+		p.rows(t, functions/10, r)
 		t.Logf("i32 of %d bits, i64 of %d: %d patterns on all values, %d on samples; %d functions, %d evaluations",
 			p.before.narrow, p.before.wide, complete, sampled, p.functions, p.evaluations)
 		for r := range NumRules {

@@ -23,9 +23,12 @@ type folder struct {
 	srcs  []uint32
 	src   uint32 // of the instruction at hand
 	rules [clif.NumOpcodes]rule
+	rows  *rowTable
 	// made are the instructions that rules are making; depth is how many.
 	made  [maxDepth + 2]clif.InstData
 	depth int
+	// matches are those of the instructions that rules are applied to, by depth.
+	matches [maxDepth + 1]match
 
 	walk    []step
 	table   scopedTable
@@ -70,7 +73,7 @@ const maxDepth = 4
 func fold(o *Optimizer, f *clif.Func) {
 	c := &o.fold
 	if c.rules[clif.OpIadd] == nil {
-		c.rules = ruleTable()
+		c.rules, c.rows = ruleTable(), rows()
 	}
 	o.dominators(f)
 	c.widths, c.o, c.f, c.depth = o.widths, o, f, 0

@@ -7,10 +7,10 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 )
 
-// pattern is a family of functions that rules may match: an expression of
+// family is a family of functions that rules may match: an expression of
 // parameters and constants. Params and consts are their types, a letter each: n for
 // i32, w for i64, v for v128, e for a scalar that becomes a lane.
-type pattern struct {
+type family struct {
 	name           string
 	params, consts string
 	build          func(b bld, p []val, k []val) val
@@ -22,14 +22,14 @@ func letterType(c byte) clif.Type {
 	return map[byte]clif.Type{'n': clif.I32, 'w': clif.I64, 'v': clif.V128}[c]
 }
 
-func (p *pattern) typeOf(c byte) clif.Type {
+func (p *family) typeOf(c byte) clif.Type {
 	if c == 'e' {
 		return p.shape.LaneType()
 	}
 	return letterType(c)
 }
 
-func (p *pattern) types(letters string) (ts []clif.Type) {
+func (p *family) types(letters string) (ts []clif.Type) {
 	for i := range len(letters) {
 		ts = append(ts, p.typeOf(letters[i]))
 	}
@@ -63,9 +63,9 @@ func signExtensions(l string) []clif.Opcode {
 
 // patterns lists those that the rules are made for, at every type, and more
 // of the kind that they must leave alone.
-func patterns() (all []pattern) {
+func patterns() (all []family) {
 	add := func(name, params, consts string, build func(b bld, p, k []val) val) {
-		all = append(all, pattern{name: name, params: params, consts: consts, build: build})
+		all = append(all, family{name: name, params: params, consts: consts, build: build})
 	}
 	for _, l := range []string{"n", "w"} {
 		t := letterType(l[0])
@@ -146,10 +146,10 @@ func patterns() (all []pattern) {
 }
 
 // selectPatterns are choices between numbers of type l.
-func selectPatterns(l string) (all []pattern) {
+func selectPatterns(l string) (all []family) {
 	t := letterType(l[0])
 	add := func(name, params, consts string, build func(b bld, p, k []val) val) {
-		all = append(all, pattern{name: fmt.Sprintf("select.%v %s", t, name), params: params, consts: consts, build: build})
+		all = append(all, family{name: fmt.Sprintf("select.%v %s", t, name), params: params, consts: consts, build: build})
 	}
 	add("c x x", "n"+l, "", func(b bld, p, k []val) val { return b.Select(t, p[0], p[1], p[1]) })
 	add("k x y", l+l, "n", func(b bld, p, k []val) val { return b.Select(t, k[0], p[0], p[1]) })
@@ -168,12 +168,12 @@ func selectPatterns(l string) (all []pattern) {
 }
 
 // comparePatterns are comparisons of numbers of type l.
-func comparePatterns(l string) (all []pattern) {
+func comparePatterns(l string) (all []family) {
 	t := letterType(l[0])
 	for cc := range clif.NumIntCCs {
 		name := fmt.Sprintf("icmp.%v %v ", t, cc)
 		add := func(rest, params, consts string, build func(b bld, p, k []val) val) {
-			all = append(all, pattern{name: name + rest, params: params, consts: consts, build: build})
+			all = append(all, family{name: name + rest, params: params, consts: consts, build: build})
 		}
 		add("x y", l+l, "", func(b bld, p, k []val) val { return b.Icmp(cc, t, p[0], p[1]) })
 		add("x x", l, "", func(b bld, p, k []val) val { return b.Icmp(cc, t, p[0], p[0]) })
@@ -206,9 +206,9 @@ func comparePatterns(l string) (all []pattern) {
 }
 
 // widthPatterns go from one width to the other.
-func widthPatterns() (all []pattern) {
+func widthPatterns() (all []family) {
 	add := func(name, params, consts string, build func(b bld, p, k []val) val) {
-		all = append(all, pattern{name: name, params: params, consts: consts, build: build})
+		all = append(all, family{name: name, params: params, consts: consts, build: build})
 	}
 	low := func(b bld, x val) val { return b.Unary(clif.OpIreduce, i32, x) }
 	add("ireduce x", "w", "", func(b bld, p, k []val) val { return low(b, p[0]) })
@@ -259,7 +259,7 @@ func widthPatterns() (all []pattern) {
 }
 
 // trapPatterns trap, or know something because they did not.
-func trapPatterns() (all []pattern) {
+func trapPatterns() (all []family) {
 	conds := []struct {
 		name           string
 		params, consts string
@@ -275,7 +275,7 @@ func trapPatterns() (all []pattern) {
 		for _, cc := range []clif.IntCC{clif.Eq, clif.Ne, clif.Ult} {
 			for kind := range 3 {
 				name := fmt.Sprintf("trapif %s, then %v and %d", c.name, cc, kind)
-				all = append(all, pattern{name: name, params: c.params, consts: c.consts, build: func(b bld, p, k []val) val {
+				all = append(all, family{name: name, params: c.params, consts: c.consts, build: func(b bld, p, k []val) val {
 					b.TrapIf(c.make(b, p, k), abi.TrapUnreachable)
 					again := b.Icmp(cc, i32, c.make(b, p, k), b.Iconst(i32, 0))
 					switch kind {
@@ -291,7 +291,7 @@ func trapPatterns() (all []pattern) {
 		}
 		name := "trapif opposite of " + c.name
 		if c.name == "(x < y)" {
-			all = append(all, pattern{name: name, params: c.params, consts: c.consts, build: func(b bld, p, k []val) val {
+			all = append(all, family{name: name, params: c.params, consts: c.consts, build: func(b bld, p, k []val) val {
 				b.TrapIf(c.make(b, p, k), abi.TrapUnreachable)
 				b.TrapIf(b.Icmp(clif.Sge, i32, p[0], p[1]), abi.TrapIntegerOverflow)
 				return p[0]
@@ -302,25 +302,25 @@ func trapPatterns() (all []pattern) {
 }
 
 // addressPatterns are accesses at sums of a bounded number and a constant, with values that show a carry out of the address.
-func addressPatterns() (all []pattern) {
+func addressPatterns() (all []family) {
 	load := func(b bld, x, k val, offset uint64) val {
 		return b.Load(clif.I64, clif.Full, 0, b.Binary(clif.OpIadd, clif.I32, x, k), offset)
 	}
 	for _, op := range []clif.Opcode{clif.OpBand, clif.OpUshr, clif.OpUrem} {
-		all = append(all, pattern{name: fmt.Sprintf("load.i64 ((%v x k) + m)", op), params: "n", consts: "nn", build: func(b bld, p, k []val) val {
+		all = append(all, family{name: fmt.Sprintf("load.i64 ((%v x k) + m)", op), params: "n", consts: "nn", build: func(b bld, p, k []val) val {
 			return load(b, b.Binary(op, clif.I32, p[0], k[0]), k[1], 3)
 		}})
 	}
 	for _, a := range []clif.Access{clif.U8, clif.U16} {
-		all = append(all, pattern{name: fmt.Sprintf("load.i64 ((load %v x) + m)", a), params: "n", consts: "n", build: func(b bld, p, k []val) val {
+		all = append(all, family{name: fmt.Sprintf("load.i64 ((load %v x) + m)", a), params: "n", consts: "n", build: func(b bld, p, k []val) val {
 			return load(b, b.Load(clif.I32, a, 0, p[0], 0), k[0], 0)
 		}})
 	}
-	all = append(all, pattern{name: "load.i64 ((x ? y & k : x & m) + 3)", params: "nn", consts: "nn", build: func(b bld, p, k []val) val {
+	all = append(all, family{name: "load.i64 ((x ? y & k : x & m) + 3)", params: "nn", consts: "nn", build: func(b bld, p, k []val) val {
 		y, x := b.Binary(clif.OpBand, clif.I32, p[1], k[0]), b.Binary(clif.OpBand, clif.I32, p[0], k[1])
 		return load(b, b.Select(clif.I32, p[0], y, x), b.Iconst(clif.I32, 3), 0)
 	}})
-	return append(all, pattern{name: "load.i64 (((x + k) >> 1) + m)", params: "n", consts: "nn", build: func(b bld, p, k []val) val {
+	return append(all, family{name: "load.i64 (((x + k) >> 1) + m)", params: "n", consts: "nn", build: func(b bld, p, k []val) val {
 		return load(b, b.Binary(clif.OpUshr, clif.I32, b.Binary(clif.OpIadd, clif.I32, p[0], k[0]), b.Iconst(clif.I32, 1)), k[1], 0)
 	}})
 }

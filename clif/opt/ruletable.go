@@ -1,6 +1,8 @@
 package opt
 
 import (
+	"sync"
+
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/rewrite"
 )
@@ -12,9 +14,6 @@ type Rule uint8
 const (
 	RuleFoldInt Rule = iota
 	RuleConstRight
-	RuleReassociate
-	RuleSameZero
-	RuleSameFirst
 	RuleAddZero
 	RuleSubConst
 	RuleMulZero
@@ -42,6 +41,9 @@ const (
 	RuleXorZero
 	RuleNotSub
 	RuleNotAdd
+	RuleReassociate
+	RuleSameZero
+	RuleSameFirst
 	RuleShiftZero
 	RuleShiftFar
 	RuleShiftMask
@@ -200,76 +202,90 @@ const (
 	onVector                    = onV128 | onShapes
 )
 
-var ruleInfos = [NumRules]rewrite.Info{
-	RuleFoldInt:         {Name: "fold-int", Pass: "fold", What: "k op m => constant", Types: onInt},
-	RuleConstRight:      {Name: "const-right", Pass: "fold", What: "k op x => x op k, op commutative", Types: onInt},
-	RuleReassociate:     {Name: "reassociate", Pass: "fold", What: "(x op k) op m => x op (k op m)", Types: onInt},
-	RuleSameZero:        {Name: "same-zero", Pass: "fold", What: "x - x, x ^ x => 0", Types: onInt},
-	RuleSameFirst:       {Name: "same-first", Pass: "fold", What: "x & x, x | x => x", Types: onInt},
-	RuleAddZero:         {Name: "add-zero", Pass: "fold", What: "x + 0 => x", Types: onInt},
-	RuleSubConst:        {Name: "sub-const", Pass: "fold", What: "x - k => x + -k", Types: onInt},
-	RuleMulZero:         {Name: "mul-zero", Pass: "fold", What: "x * 0 => 0", Types: onInt},
-	RuleMulOne:          {Name: "mul-one", Pass: "fold", What: "x * 1 => x", Types: onInt},
-	RuleMulMinusOne:     {Name: "mul-minus-one", Pass: "fold", What: "x * -1 => 0 - x", Types: onInt},
-	RuleMulPow2:         {Name: "mul-pow2", Pass: "fold", What: "x * 2^k => x << k", Types: onInt},
+// ruleDef is a row of the table of rules. Where several rows of rules fit an instruction, the first one is applied, in the order of the table.
+type ruleDef struct {
+	Name string
+	Pass string
+	// Row is what the rule does: see rows.go. It is what is executed.
+	Row string
+	// Last: where the left of the rule's row fits, no later row is tried, though a condition does not hold or the rule is off.
+	Last bool
+	// What says in words what a rule does that is Go code.
+	What string
+	// Types are the types of the instructions to which it applies, 0 where they have none.
+	Types clif.TypeSet
+}
+
+var ruleDefs = [NumRules]ruleDef{
+	RuleFoldInt:         {Name: "fold-int", Pass: "fold", Row: "(iadd|isub|imul|umulhi|smulhi|udiv|sdiv|urem|srem|band|bor|bxor|ishl|ushr|sshr|rotl|rotr k j) when no-trap => k:computed", Last: true, Types: onInt},
+	RuleConstRight:      {Name: "const-right", Pass: "fold", Row: "(iadd|imul|umulhi|smulhi|band|bor|bxor! k x) => (op x k)", Types: onInt},
+	RuleAddZero:         {Name: "add-zero", Pass: "fold", Row: "(iadd x 0) => x", Types: onInt},
+	RuleSubConst:        {Name: "sub-const", Pass: "fold", Row: "(isub x k) => (iadd x k:neg)", Types: onInt},
+	RuleMulZero:         {Name: "mul-zero", Pass: "fold", Row: "(imul x k:zero) => k", Types: onInt},
+	RuleMulOne:          {Name: "mul-one", Pass: "fold", Row: "(imul x 1) => x", Types: onInt},
+	RuleMulMinusOne:     {Name: "mul-minus-one", Pass: "fold", Row: "(imul x -1) => (isub 0 x)", Types: onInt},
+	RuleMulPow2:         {Name: "mul-pow2", Pass: "fold", Row: "(imul x k:pow2) => (ishl x k:log2)", Types: onInt},
 	RuleMulHigh:         {Name: "mul-high", Pass: "fold", What: "the high word of x * y from products of halves => umulhi x, y", Types: onWide},
 	RuleMulLow:          {Name: "mul-low", Pass: "fold", What: "the low word of x * y from products of halves => x * y", Types: onWide},
 	RuleCarryBits:       {Name: "carry-bits", Pass: "fold", What: "the carry of x + y, the borrow of x - y from their bits => x + y <u x, x <u y", Types: onWide},
-	RuleUdivOne:         {Name: "udiv-one", Pass: "fold", What: "x /u 1 => x", Types: onInt},
-	RuleUdivPow2:        {Name: "udiv-pow2", Pass: "fold", What: "x /u 2^k => x >>u k", Types: onInt},
-	RuleUdivConst:       {Name: "udiv-const", Pass: "fold", What: "x /u k => multiplication and shifts", Types: onInt},
-	RuleSdivOne:         {Name: "sdiv-one", Pass: "fold", What: "x /s 1 => x", Types: onInt},
-	RuleSdivPow2:        {Name: "sdiv-pow2", Pass: "fold", What: "x /s ±2^k => addition and shifts", Types: onInt},
-	RuleSdivConst:       {Name: "sdiv-const", Pass: "fold", What: "x /s k => multiplication and shifts", Types: onInt},
-	RuleUremPow2:        {Name: "urem-pow2", Pass: "fold", What: "x %u 2^k => x & 2^k-1", Types: onInt},
-	RuleUremConst:       {Name: "urem-const", Pass: "fold", What: "x %u k => x - x/k*k", Types: onInt},
-	RuleSremConst:       {Name: "srem-const", Pass: "fold", What: "x %s k => x - x/k*k", Types: onInt},
-	RuleAndZero:         {Name: "and-zero", Pass: "fold", What: "x & 0 => 0", Types: onInt},
-	RuleAndOnes:         {Name: "and-ones", Pass: "fold", What: "x & -1 => x", Types: onInt},
-	RuleAndKnown:        {Name: "and-known", Pass: "fold", What: "x & k => x, x zero outside k", Types: onInt},
-	RuleAndLowHalf:      {Name: "and-low-half", Pass: "fold", What: "x & 2^32-1 => uextend ireduce x", Types: onWide},
-	RuleOrZero:          {Name: "or-zero", Pass: "fold", What: "x | 0 => x", Types: onInt},
-	RuleOrOnes:          {Name: "or-ones", Pass: "fold", What: "x | -1 => -1", Types: onInt},
-	RuleXorZero:         {Name: "xor-zero", Pass: "fold", What: "x ^ 0 => x", Types: onInt},
-	RuleNotSub:          {Name: "not-sub", Pass: "fold", What: "(k - x) ^ -1 => x + ^k", Types: onInt},
-	RuleNotAdd:          {Name: "not-add", Pass: "fold", What: "((x ^ k) + m) ^ -1 => (x ^ ^k) - m", Types: onInt},
-	RuleShiftZero:       {Name: "shift-zero", Pass: "fold", What: "x shift 0 => x", Types: onInt},
-	RuleShiftFar:        {Name: "shift-far", Pass: "fold", What: "x shift k => x shift (k mod width)", Types: onInt},
-	RuleShiftMask:       {Name: "shift-mask", Pass: "fold", What: "x shift (y & k) => x shift y, k has the low bits", Types: onInt},
-	RuleShiftExtend:     {Name: "shift-extend", Pass: "fold", What: "x << k >>s k => sext x", Types: onInt},
-	RuleFoldCount:       {Name: "fold-count", Pass: "fold", What: "clz, ctz, popcnt of k => constant", Types: onInt},
-	RuleFoldExtend:      {Name: "fold-extend", Pass: "fold", What: "sext, sextend, uextend of k => constant", Types: onInt},
-	RuleSextendReduce:   {Name: "sextend-reduce", Pass: "fold", What: "sextend ireduce x => sext32 x", Types: onWide},
-	RuleUextendReduce:   {Name: "uextend-reduce", Pass: "fold", What: "uextend ireduce x => x, upper half of x zero", Types: onWide},
-	RuleSext32Uextend:   {Name: "sext32-uextend", Pass: "fold", What: "sext32 uextend x => sextend x", Types: onWide},
-	RuleSextTwice:       {Name: "sext-twice", Pass: "fold", What: "sext of the same sext, sext32 sextend x => without the outer", Types: onInt},
-	RuleSextPositive:    {Name: "sext-positive", Pass: "fold", What: "sext x => x, sign bit of x zero", Types: onInt},
-	RuleSextendPositive: {Name: "sextend-positive", Pass: "fold", What: "sextend x => uextend x, sign bit of x zero", Types: onWide},
-	RuleFoldReduce:      {Name: "fold-reduce", Pass: "fold", What: "ireduce k => constant", Types: onNarrow},
-	RuleReduceExtend:    {Name: "reduce-extend", Pass: "fold", What: "ireduce uextend x, ireduce sextend x => x", Types: onNarrow},
-	RuleReduceSext32:    {Name: "reduce-sext32", Pass: "fold", What: "ireduce sext32 x => ireduce x", Types: onNarrow},
-	RuleReduceMask:      {Name: "reduce-mask", Pass: "fold", What: "ireduce (x & k) => ireduce x, low half of k ones", Types: onNarrow},
-	RuleReduceAnd:       {Name: "reduce-and", Pass: "fold", What: "ireduce (extend x & k) => x & k", Types: onNarrow},
-	RuleReduceShl:       {Name: "reduce-shl", Pass: "fold", What: "ireduce (extend x << k) => x << k, k < 32", Types: onNarrow},
-	RuleReduceArith:     {Name: "reduce-arith", Pass: "fold", What: "ireduce (extend x op extend y) => x op y", Types: onNarrow},
-	RuleReduceOnly:      {Name: "reduce-only", Pass: "fold", What: "ireduce (x op y) => ireduce x op ireduce y, no use needs the upper half", Types: onNarrow},
-	RuleFoldIcmp:        {Name: "fold-icmp", Pass: "fold", What: "k cmp m => constant", Types: onInt},
-	RuleIcmpSame:        {Name: "icmp-same", Pass: "fold", What: "x cmp x => constant", Types: onInt},
-	RuleIcmpConstRight:  {Name: "icmp-const-right", Pass: "fold", What: "k cmp x => x swapped-cmp k", Types: onInt},
-	RuleIcmpNever:       {Name: "icmp-never", Pass: "fold", What: "x <u 0 => 0, x >=u 0 => 1", Types: onInt},
-	RuleIcmpZero:        {Name: "icmp-zero", Pass: "fold", What: "x >u 0 => x != 0, x <=u 0 => x == 0", Types: onInt},
-	RuleIcmpDecided:     {Name: "icmp-decided", Pass: "fold", What: "x == 0, x != 0 => constant, decided on the way", Types: onNarrow},
-	RuleIcmpBool:        {Name: "icmp-bool", Pass: "fold", What: "(cmp) != 0 => cmp", Types: onNarrow},
-	RuleIcmpInvert:      {Name: "icmp-invert", Pass: "fold", What: "(icmp) == 0 => inverse icmp", Types: onNarrow},
-	RuleIcmpExtendZero:  {Name: "icmp-extend-zero", Pass: "fold", What: "extend x == 0, != 0 => x == 0, != 0", Types: onWide},
-	RuleIcmpExtends:     {Name: "icmp-extends", Pass: "fold", What: "extend x cmp extend y => x cmp y", Types: onWide},
-	RuleIcmpExtendConst: {Name: "icmp-extend-const", Pass: "fold", What: "extend x cmp k => x cmp k", Types: onWide},
-	RuleIcmpExtendFar:   {Name: "icmp-extend-far", Pass: "fold", What: "uextend x cmp k => constant, k >= 2^32", Types: onWide},
-	RuleSelectSame:      {Name: "select-same", Pass: "fold", What: "c ? x : x => x", Types: onAny},
-	RuleSelectDecided:   {Name: "select-decided", Pass: "fold", What: "c ? x : y => x or y, c known", Types: onAny},
-	RuleSelectStrip:     {Name: "select-strip", Pass: "fold", What: "c != 0 ? x : y => c ? x : y; c == 0 ? x : y => c ? y : x", Types: onAny},
-	RuleSelectBool:      {Name: "select-bool", Pass: "fold", What: "c ? 1 : 0 => c != 0, c ? 0 : 1 => c == 0", Types: onInt},
-	RuleBitcastBack:     {Name: "bitcast-back", Pass: "fold", What: "bitcast bitcast x => x", Types: onNumber},
+	RuleUdivOne:         {Name: "udiv-one", Pass: "fold", Row: "(udiv x 1) => x", Types: onInt},
+	RuleUdivPow2:        {Name: "udiv-pow2", Pass: "fold", Row: "(udiv x k:pow2) => (ushr x k:log2)", Types: onInt},
+	RuleUdivConst:       {Name: "udiv-const", Pass: "fold", Row: "(udiv x k:uneven) => udiv-multiply", Types: onInt},
+	RuleSdivOne:         {Name: "sdiv-one", Pass: "fold", Row: "(sdiv x 1) => x", Types: onInt},
+	RuleSdivPow2:        {Name: "sdiv-pow2", Pass: "fold", Row: "(sdiv x k:signed-pow2) => sdiv-multiply", Types: onInt},
+	RuleSdivConst:       {Name: "sdiv-const", Pass: "fold", Row: "(sdiv x k:signed-uneven) => sdiv-multiply", Types: onInt},
+	RuleUremPow2:        {Name: "urem-pow2", Pass: "fold", Row: "(urem x k:pow2) => (band x k:dec)", Types: onInt},
+	RuleUremConst:       {Name: "urem-const", Pass: "fold", Row: "(urem x k:uneven) => urem-multiply", Types: onInt},
+	RuleSremConst:       {Name: "srem-const", Pass: "fold", Row: "(srem x k:beyond-one) => srem-multiply", Types: onInt},
+	RuleAndZero:         {Name: "and-zero", Pass: "fold", Row: "(band x k:zero) => k", Types: onInt},
+	RuleAndOnes:         {Name: "and-ones", Pass: "fold", Row: "(band x -1) => x", Types: onInt},
+	RuleAndKnown:        {Name: "and-known", Pass: "fold", Row: "(band x k) when zero-outside => x", Types: onInt},
+	RuleAndLowHalf:      {Name: "and-low-half", Pass: "fold", Row: "(band.i64 x k:low-half) => (uextend (ireduce.i32 x))", Types: onWide},
+	RuleOrZero:          {Name: "or-zero", Pass: "fold", Row: "(bor x 0) => x", Types: onInt},
+	RuleOrOnes:          {Name: "or-ones", Pass: "fold", Row: "(bor x k:ones) => k", Types: onInt},
+	RuleXorZero:         {Name: "xor-zero", Pass: "fold", Row: "(bxor x 0) => x", Types: onInt},
+	RuleNotSub:          {Name: "not-sub", Pass: "fold", Row: "(bxor (isub k x) -1) => (iadd x k:not)", Types: onInt},
+	RuleNotAdd:          {Name: "not-add", Pass: "fold", Row: "(bxor (iadd (bxor x k) j) -1) => (iadd (bxor x k:not) j:neg)", Types: onInt},
+	RuleReassociate:     {Name: "reassociate", Pass: "fold", Row: "(iadd|imul|band|bor|bxor (op x k) j) => (op x k:computed)", Types: onInt},
+	RuleSameZero:        {Name: "same-zero", Pass: "fold", Row: "(isub|bxor x x) => 0", Types: onInt},
+	RuleSameFirst:       {Name: "same-first", Pass: "fold", Row: "(band|bor x x) => x", Types: onInt},
+	RuleShiftZero:       {Name: "shift-zero", Pass: "fold", Row: "(ishl|ushr|sshr|rotl|rotr x k:turns) => x", Types: onInt},
+	RuleShiftFar:        {Name: "shift-far", Pass: "fold", Row: "(ishl|ushr|sshr|rotl|rotr x k:far) => (op x k:mod-width)", Types: onInt},
+	RuleShiftMask:       {Name: "shift-mask", Pass: "fold", Row: "(ishl|ushr|sshr|rotl|rotr x (band y k:amount)) => (op x y)", Types: onInt},
+	RuleShiftExtend:     {Name: "shift-extend", Pass: "fold", Row: "(sshr (ishl x k:above-byte) k) => (sext8 x); (sshr (ishl x k:above-two) k) => (sext16 x); (sshr.i64 (ishl x k:above-four) k) => (sext32 x)", Types: onInt},
+	RuleFoldCount:       {Name: "fold-count", Pass: "fold", Row: "(clz|ctz|popcnt k) => k:counted", Types: onInt},
+	RuleFoldExtend:      {Name: "fold-extend", Pass: "fold", Row: "(sext8|sext16|sext32|uextend|sextend k) => k:extended", Types: onInt},
+	RuleSextendReduce:   {Name: "sextend-reduce", Pass: "fold", Row: "(sextend (ireduce.i32 x)) => (sext32 x)", Types: onWide},
+	RuleUextendReduce:   {Name: "uextend-reduce", Pass: "fold", Row: "(uextend (ireduce.i32 x)) when upper-zero => x", Types: onWide},
+	RuleSext32Uextend:   {Name: "sext32-uextend", Pass: "fold", Row: "(sext32 (uextend x)) => (sextend x)", Types: onWide},
+	RuleSextTwice:       {Name: "sext-twice", Pass: "fold", Row: "(sext32 x=(sextend y)) => x; (sext8|sext16|sext32 x=(op y)) => x", Types: onInt},
+	RuleSextPositive:    {Name: "sext-positive", Pass: "fold", Row: "(sext8|sext16|sext32 x) when positive => x", Types: onInt},
+	RuleSextendPositive: {Name: "sextend-positive", Pass: "fold", Row: "(sextend x) when positive => (uextend x)", Types: onWide},
+	RuleFoldReduce:      {Name: "fold-reduce", Pass: "fold", Row: "(ireduce k) => k:low", Types: onNarrow},
+	RuleReduceExtend:    {Name: "reduce-extend", Pass: "fold", Row: "(ireduce (uextend|sextend.i64 x)) => x", Types: onNarrow},
+	RuleReduceSext32:    {Name: "reduce-sext32", Pass: "fold", Row: "(ireduce (sext32.i64 x)) => (ireduce x)", Types: onNarrow},
+	RuleReduceMask:      {Name: "reduce-mask", Pass: "fold", Row: "(ireduce (band.i64 x k:low-ones)) => (ireduce x)", Types: onNarrow},
+	RuleReduceAnd:       {Name: "reduce-and", Pass: "fold", Row: "(ireduce (band.i64 x:extended k)) => (band x:low k:low)", Types: onNarrow},
+	RuleReduceShl:       {Name: "reduce-shl", Pass: "fold", Row: "(ireduce (ishl.i64 x:extended k:stays-low)) => (ishl x:low k:mod64)", Types: onNarrow},
+	RuleReduceArith:     {Name: "reduce-arith", Pass: "fold", Row: "(ireduce (iadd|isub|imul|bor|bxor.i64 x:extended y:extended)) => (in x:low y:low)", Types: onNarrow},
+	RuleReduceOnly:      {Name: "reduce-only", Pass: "fold", Row: "(ireduce (ishl.i64 x k:below32)) when only-low => (ishl (ireduce x) k:low); (ireduce (iadd|isub|imul|band|bor|bxor.i64 x y)) when only-low => (in (ireduce x) (ireduce y))", Types: onNarrow},
+	RuleFoldIcmp:        {Name: "fold-icmp", Pass: "fold", Row: "(icmp k j) => k:compared", Types: onInt},
+	RuleIcmpSame:        {Name: "icmp-same", Pass: "fold", Row: "(icmp:eq|sle|sge|ule|uge x x) => 1; (icmp:ne|slt|sgt|ult|ugt x x) => 0", Types: onInt},
+	RuleIcmpConstRight:  {Name: "icmp-const-right", Pass: "fold", Row: "(icmp! k x:var) => (icmp:swapped x k)", Types: onInt},
+	RuleIcmpNever:       {Name: "icmp-never", Pass: "fold", Row: "(icmp:ult x 0) => 0; (icmp:uge x 0) => 1", Types: onInt},
+	RuleIcmpZero:        {Name: "icmp-zero", Pass: "fold", Row: "(icmp:ugt x k:zero) => (icmp:ne x k); (icmp:ule x k:zero) => (icmp:eq x k)", Types: onInt},
+	RuleIcmpDecided:     {Name: "icmp-decided", Pass: "fold", Row: "(icmp:eq|ne.i32 x 0) when decided-before => decided-equal", Types: onNarrow},
+	RuleIcmpBool:        {Name: "icmp-bool", Pass: "fold", Row: "(icmp:ne x=(icmp|fcmp|ref_is_null|vany_true|vall_true.any) 0) => x", Types: onNarrow},
+	RuleIcmpInvert:      {Name: "icmp-invert", Pass: "fold", Row: "(icmp:eq (icmp.any x y) 0) => (icmp:inverse.any x y)", Types: onNarrow},
+	RuleIcmpExtendZero:  {Name: "icmp-extend-zero", Pass: "fold", Row: "(icmp:eq|ne.i64 (uextend|sextend x) 0) => (icmp:cc.i32 x 0)", Types: onWide},
+	RuleIcmpExtends:     {Name: "icmp-extends", Pass: "fold", Row: "(icmp.i64 (uextend x) (uextend y)) => (icmp:unsigned.i32 x y); (icmp.i64 (sextend x) (sextend y)) => (icmp:cc.i32 x y)", Types: onWide},
+	RuleIcmpExtendConst: {Name: "icmp-extend-const", Pass: "fold", Row: "(icmp.i64 (uextend x) k:below-half) => (icmp:unsigned.i32 x k:low); (icmp.i64 (sextend x) k:signed-half) => (icmp:cc.i32 x k:low)", Types: onWide},
+	RuleIcmpExtendFar:   {Name: "icmp-extend-far", Pass: "fold", Row: "(icmp.i64 (uextend x) k:beyond-half) => k:compared-far", Types: onWide},
+	RuleSelectSame:      {Name: "select-same", Pass: "fold", Row: "(select x y y) => y", Types: onAny},
+	RuleSelectDecided:   {Name: "select-decided", Pass: "fold", Row: "(select x y z) when decided => chosen", Types: onAny},
+	RuleSelectStrip:     {Name: "select-strip", Pass: "fold", Row: "(select x y z) when stripped => strip", Types: onAny},
+	RuleSelectBool:      {Name: "select-bool", Pass: "fold", Row: "(select x k j) when booleans => as-condition", Types: onInt},
+	RuleBitcastBack:     {Name: "bitcast-back", Pass: "fold", Row: "(bitcast (bitcast.any x)) => x", Types: onNumber},
 	RuleFoldBitcast:     {Name: "fold-bitcast", Pass: "fold", What: "bitcast k => constant", Types: onNumber},
 	RuleFoldFloat:       {Name: "fold-float", Pass: "fold", What: "k op m => constant, not a NaN", Types: onFloat},
 	RuleFoldFcvt:        {Name: "fold-fcvt", Pass: "fold", What: "fpromote k, fdemote k => constant, not a NaN", Types: onFloat},
@@ -370,6 +386,18 @@ var ruleInfos = [NumRules]rewrite.Info{
 	RuleByteFill:        {Name: "byte-fill", Pass: "bytes", What: "a loop that stores one byte over and over => 16 bytes at a time, then the last"},
 	RuleByteCompare:     {Name: "byte-compare", Pass: "bytes", What: "a loop that compares bytes => 8 bytes at a time, then the last, or those that differ"},
 }
+
+// ruleInfos are what describes the rules to Control.
+var ruleInfos = func() (infos [NumRules]rewrite.Info) {
+	for r := range ruleDefs {
+		def := &ruleDefs[r]
+		infos[r] = rewrite.Info{Name: def.Name, Pass: def.Pass, What: def.What + def.Row, Types: def.Types}
+	}
+	return infos
+}()
+
+// rows are the rows of the rules, compiled when the first function is.
+var rows = sync.OnceValue(func() *rowTable { return newRowTable(ruleDefs[:]) })
 
 // Info describes r.
 func (r Rule) Info() *rewrite.Info { return &ruleInfos[r] }

@@ -25,7 +25,7 @@ var acrossLanes = [clif.NumOpcodes]bool{clif.OpVshuffle: true, clif.OpVswizzle: 
 	clif.OpVpromote: true, clif.OpVdemote: true}
 
 // parts returns the width of a part of vectors of the pattern that no other part depends on, and how many there are.
-func (p *prover) parts(pat *pattern) (bits uint, n int) {
+func (p *prover) parts(pat *family) (bits uint, n int) {
 	if pat.lanewise {
 		return uint(pat.shape.LaneBits()) >> p.opt.shrink, pat.shape.Lanes()
 	}
@@ -33,7 +33,7 @@ func (p *prover) parts(pat *pattern) (bits uint, n int) {
 }
 
 // spread returns words of values of the types: the scalars have the bits of one number, part i of the vectors those of parts(i).
-func (p *prover) spread(pat *pattern, types []clif.Type, scalars uint64, parts func(i int) uint64) (words []uint64) {
+func (p *prover) spread(pat *family, types []clif.Type, scalars uint64, parts func(i int) uint64) (words []uint64) {
 	part, n := p.parts(pat)
 	shift := uint(0)
 	for _, t := range types {
@@ -53,7 +53,7 @@ func (p *prover) spread(pat *pattern, types []clif.Type, scalars uint64, parts f
 }
 
 // samples returns words of values of the types.
-func (p *prover) samples(pat *pattern, types []clif.Type, r *rand.Rand) (words []uint64) {
+func (p *prover) samples(pat *family, types []clif.Type, r *rand.Rand) (words []uint64) {
 	for _, t := range types {
 		switch {
 		case t == clif.V128:
@@ -104,7 +104,7 @@ func (p *prover) sampleVector(shape clif.Type, r *rand.Rand) arith.V128 {
 
 // vectors is pattern for patterns with vectors: with all lanes, if these are at most limit bits, among constants limitK,
 // or samples. All constant vectors have equal lanes; more constants are samples.
-func (p *prover) vectors(t *testing.T, pat *pattern, limit, limitK uint, functions int, r *rand.Rand) bool {
+func (p *prover) vectors(t *testing.T, pat *family, limit, limitK uint, functions int, r *rand.Rand) bool {
 	params, consts := pat.types(pat.params), pat.types(pat.consts)
 	p.mod = testModule(params, nil)
 	scalars, vectors := p.widths(pat, params)
@@ -156,9 +156,9 @@ func (p *prover) vectors(t *testing.T, pat *pattern, limit, limitK uint, functio
 }
 
 // vectorPatterns lists those that the rules for vectors are made for, on every shape, and more that they must leave alone.
-func vectorPatterns() (all []pattern) {
+func vectorPatterns() (all []family) {
 	add := func(shape clif.Type, lanewise bool, name, params, consts string, build func(b bld, p, k []val) val) {
-		all = append(all, pattern{name: name, params: params, consts: consts, build: build, shape: shape, lanewise: lanewise})
+		all = append(all, family{name: name, params: params, consts: consts, build: build, shape: shape, lanewise: lanewise})
 	}
 	for op := clif.OpVconst; op <= clif.OpVdemote; op++ {
 		for ty := clif.V128; ty < clif.NumControlTypes; ty++ {

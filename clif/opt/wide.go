@@ -538,7 +538,7 @@ func ruleAdd(c *folder, d *clif.InstData) (clif.Value, bool) {
 			}
 		}
 	}
-	return ruleBinary(c, d)
+	return ruleRows(c, d)
 }
 
 // ruleMul notes products of halves.
@@ -548,5 +548,5 @@ func ruleMul(c *folder, d *clif.InstData) (clif.Value, bool) {
 			c.wide = wideBudget(c.f)
 		}
 	}
-	return ruleBinary(c, d)
+	return ruleRows(c, d)
 }

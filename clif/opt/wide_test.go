@@ -158,9 +158,9 @@ func wideForms() []wideForm {
 const wideOrders = 8
 
 // widePattern is both words of a product and a sum with a further addend.
-func widePattern(form *wideForm, seed uint64, square bool, wrong int) pattern {
+func widePattern(form *wideForm, seed uint64, square bool, wrong int) family {
 	name := fmt.Sprintf("product by %s, order %d, square %v, wrong %d", form.name, seed, square, wrong)
-	return pattern{name: name, params: "ww", build: func(b bld, p, _ []val) val {
+	return family{name: name, params: "ww", build: func(b bld, p, _ []val) val {
 		w := newWideBuilder(b, seed, wrong)
 		x, y := p[0], p[1]
 		if square {
@@ -172,7 +172,7 @@ func widePattern(form *wideForm, seed uint64, square bool, wrong int) pattern {
 }
 
 // widePatterns are those of the rules in wide.go.
-func widePatterns() (all []pattern) {
+func widePatterns() (all []family) {
 	forms := wideForms()
 	for i := range forms {
 		for seed := range uint64(wideOrders) {
@@ -186,8 +186,8 @@ func widePatterns() (all []pattern) {
 }
 
 // carryPattern is the carry of a sum by bits; the sum may be of other numbers, or another operation.
-func carryPattern(seed uint64, op clif.Opcode, other bool) pattern {
-	return pattern{name: fmt.Sprintf("carry of bits, order %d, %v, other %v", seed, op, other), params: "ww", build: func(b bld, p, _ []val) val {
+func carryPattern(seed uint64, op clif.Opcode, other bool) family {
+	return family{name: fmt.Sprintf("carry of bits, order %d, %v, other %v", seed, op, other), params: "ww", build: func(b bld, p, _ []val) val {
 		w := newWideBuilder(b, seed, 0)
 		y := p[1]
 		if other {
@@ -199,8 +199,8 @@ func carryPattern(seed uint64, op clif.Opcode, other bool) pattern {
 }
 
 // borrowPattern is the borrow of a difference by bits; the difference may be the opposite one, or one operand another.
-func borrowPattern(seed uint64, opposite, other bool) pattern {
-	return pattern{name: fmt.Sprintf("borrow of bits, order %d, opposite %v, other %v", seed, opposite, other), params: "ww", build: func(b bld, p, _ []val) val {
+func borrowPattern(seed uint64, opposite, other bool) family {
+	return family{name: fmt.Sprintf("borrow of bits, order %d, opposite %v, other %v", seed, opposite, other), params: "ww", build: func(b bld, p, _ []val) val {
 		w := newWideBuilder(b, seed, 0)
 		x, y := p[0], p[1]
 		if opposite {
@@ -261,7 +261,7 @@ func TestWideWrong(t *testing.T) {
 			}
 		}
 		for seed := range uint64(8) {
-			for _, pat := range []pattern{
+			for _, pat := range []family{
 				carryPattern(seed, clif.OpIadd, true), carryPattern(seed, clif.OpIsub, false), borrowPattern(seed, true, false), borrowPattern(seed, false, true),
 			} {
 				p.pattern(t, &pat, 16, 0, 10, r)
@@ -273,7 +273,7 @@ func TestWideWrong(t *testing.T) {
 
 // TestWideOverlap: a disjunction of addends that have bits in common is no sum.
 func TestWideOverlap(t *testing.T) {
-	pat := pattern{name: "disjunction of addends", params: "ww", build: func(b bld, p, _ []val) val {
+	pat := family{name: "disjunction of addends", params: "ww", build: func(b bld, p, _ []val) val {
 		w := newWideBuilder(b, 1, 0)
 		p00, p01, p10, _ := w.parts(p[0], p[1])
 		return w.op(clif.OpBor, p00, w.raised(w.add(p01, p10)))
@@ -289,7 +289,7 @@ func TestWideOverlap(t *testing.T) {
 func TestWideOtherMiddle(t *testing.T) {
 	for k := range 2 {
 		for seed := range uint64(wideOrders) {
-			pat := pattern{name: fmt.Sprintf("a carry of another middle, product %d, order %d", k, seed), params: "ww", build: func(b bld, p, _ []val) val {
+			pat := family{name: fmt.Sprintf("a carry of another middle, product %d, order %d", k, seed), params: "ww", build: func(b bld, p, _ []val) val {
 				w := newWideBuilder(b, seed, 0)
 				p00, p01, p10, p11 := w.parts(p[0], p[1])
 				m := w.add(p10, p01)

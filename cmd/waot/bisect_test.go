@@ -113,7 +113,7 @@ func TestBisectLowering(t *testing.T) {
 	found := 0
 	for r := range backend.Rule(len(target.Rules.Rows)) {
 		name := target.Rules.Info(r).Name
-		if name != "alu_imm" && name != "sum_imm" && name != "logic_imm" && name != "shift_imm" {
+		if name != "alu-imm" && name != "sum-imm" && name != "logic-imm" && name != "shift-imm" {
 			continue
 		}
 		for fn := range clif.FuncIndex(4) {

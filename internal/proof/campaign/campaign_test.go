@@ -225,7 +225,7 @@ var scalarFaults = [...]fault{
 	{name: "arguments of edges past branches", rule: "thread-branch"},
 	{name: "selects in the place of branches", rule: "branch-select", seldom: true},
 	{name: "decided comparisons on edges", rule: "condition-known"},
-	{name: "lowered shifts by constants", lowering: "shift_imm", often: true},
+	{name: "lowered shifts by constants", lowering: "shift-imm", often: true},
 	{name: "x86-64: setl becomes setle", target: x64, often: true, code: bugcases.BytesOf([]byte{0x0F, 0x9C}, func(b []byte) {
 		if b[1] >= 0xC0 {
 			b[0] = 0x9E

@@ -9,6 +9,7 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/pattern"
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/clif/verify"
 	"github.com/waot-project/waot/internal/proof/testenv"
@@ -20,7 +21,7 @@ import (
 
 // nearMiss is one place of a pattern, and how a function fails to match there.
 type nearMiss struct {
-	at  *backend.Pattern
+	at  *pattern.Pattern
 	how missKind
 	op  clif.Opcode // of missOpcode
 	k   int64       // of missConst
@@ -59,7 +60,7 @@ func (m *nearMiss) String() string {
 }
 
 // nearMisses returns the near misses of a pattern of type t: those of its outer instruction, and those of the operands.
-func nearMisses(p *backend.Pattern, term backend.Term, t clif.Type, words map[string]ConstWord) (all []nearMiss) {
+func nearMisses(p *pattern.Pattern, term backend.Term, t clif.Type, words map[string]ConstWord) (all []nearMiss) {
 	if term == backend.TermOperand {
 		return missesInside(p, t, words)
 	}
@@ -83,23 +84,23 @@ func nearMisses(p *backend.Pattern, term backend.Term, t clif.Type, words map[st
 
 // orderMatters reports whether a pattern distinguishes the order of the operands of a binary operation: one may be any
 // value, and the other is neither any value nor a constant that may stand in either place.
-func orderMatters(p *backend.Pattern) bool {
+func orderMatters(p *pattern.Pattern) bool {
 	if len(p.Args) != 2 || p.Ops[0].Info().Format != clif.FormatBinary {
 		return false
 	}
 	if sig := p.Ops[0].Info().Sig; sig[0] != sig[1] {
 		return false // the operands have different types
 	}
-	anything := func(a *backend.Pattern) bool { return a.Leaf == backend.LeafValue && (a.Word == "" || a.Word == "var") }
+	anything := func(a *pattern.Pattern) bool { return a.Leaf == pattern.LeafValue && (a.Word == "" || a.Word == "var") }
 	if anything(&p.Args[0]) == anything(&p.Args[1]) {
 		return false
 	}
 	commutes := slices.ContainsFunc(p.Ops, func(op clif.Opcode) bool { return op.Info().Commutative })
-	return !commutes || p.Ordered || !slices.ContainsFunc(p.Args, func(a backend.Pattern) bool { return a.Leaf == backend.LeafConst || a.Leaf == backend.LeafLiteral })
+	return !commutes || p.Ordered || !slices.ContainsFunc(p.Args, func(a pattern.Pattern) bool { return a.Leaf == pattern.LeafConst || a.Leaf == pattern.LeafLiteral })
 }
 
 // missesInside returns the near misses of an operand.
-func missesInside(p *backend.Pattern, t clif.Type, words map[string]ConstWord) (all []nearMiss) {
+func missesInside(p *pattern.Pattern, t clif.Type, words map[string]ConstWord) (all []nearMiss) {
 	add := func(hows ...missKind) {
 		for _, how := range hows {
 			all = append(all, nearMiss{at: p, how: how})
@@ -109,21 +110,21 @@ func missesInside(p *backend.Pattern, t clif.Type, words map[string]ConstWord) (
 		t = p.Type
 	}
 	switch p.Leaf {
-	case backend.LeafValue:
+	case pattern.LeafValue:
 		if p.Word != "" {
 			add(missWord)
 		}
 		return all
-	case backend.LeafConst:
+	case pattern.LeafConst:
 		add(missPlain)
 		for _, k := range words[p.Word].Refuses[t] {
 			all = append(all, nearMiss{at: p, how: missConst, k: k})
 		}
 		return all
-	case backend.LeafLiteral:
+	case pattern.LeafLiteral:
 		add(missPlain)
 		return append(all, nearMiss{at: p, how: missConst, k: p.Lit - 1}, nearMiss{at: p, how: missConst, k: p.Lit + 1})
-	case backend.LeafLoad:
+	case pattern.LeafLoad:
 		add(missPlain, missWidth, missUsed, missUsedInFront, missStore, missCall, missLoad, missBlock)
 		return all
 	}
@@ -153,12 +154,12 @@ func missesInside(p *backend.Pattern, t clif.Type, words map[string]ConstWord) (
 }
 
 // misses reports whether p is the place of the near miss, and how is its kind.
-func (g *ruleBuilder) misses(p *backend.Pattern, how missKind) bool {
+func (g *ruleBuilder) misses(p *pattern.Pattern, how missKind) bool {
 	return g.miss != nil && g.miss.at == p && g.miss.how == how
 }
 
 // cond returns cc, or a condition that p does not list.
-func (g *ruleBuilder) cond(p *backend.Pattern, cc uint8) uint8 {
+func (g *ruleBuilder) cond(p *pattern.Pattern, cc uint8) uint8 {
 	if g.misses(p, missCond) {
 		for cc = 0; slices.Contains(p.Conds, cc); cc++ {
 		}
@@ -167,7 +168,7 @@ func (g *ruleBuilder) cond(p *backend.Pattern, cc uint8) uint8 {
 }
 
 // nearly makes an operand that misses its pattern.
-func (g *ruleBuilder) nearly(p *backend.Pattern, t clif.Type) clif.Value {
+func (g *ruleBuilder) nearly(p *pattern.Pattern, t clif.Type) clif.Value {
 	whole := t
 	if g.miss.how == missExtended {
 		t = clif.I32
@@ -227,7 +228,7 @@ var otherWidths = map[string]clif.Access{"": clif.U8, "1": clif.U16, "2": clif.U
 
 // refused returns a value of type t that p does not accept: it is not p's constant, instruction or load, and does not have
 // p's property.
-func (g *ruleBuilder) refused(p *backend.Pattern, t clif.Type) clif.Value {
+func (g *ruleBuilder) refused(p *pattern.Pattern, t clif.Type) clif.Value {
 	switch p.Word {
 	case "var":
 		return g.Iconst(t, 3)
@@ -258,7 +259,7 @@ func testNearMisses(t *testing.T, on *Machine) {
 			if found[r] > 0 && !testenv.Full() {
 				continue
 			}
-			pattern, err := backend.ParsePattern(rules.Rows[r].Pattern, clif.OpcodesByName())
+			pattern, err := pattern.Parse(rules.Rows[r].Pattern, clif.OpcodesByName())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -280,7 +281,7 @@ func testNearMisses(t *testing.T, on *Machine) {
 
 // missesOf tries the near misses of a rule, and counts them by kind in tried. It returns the number of functions that they
 // were made from.
-func (s *suite) missesOf(t *testing.T, compiler *backend.Compiler, rules *backend.Rules, r backend.Rule, p *backend.Pattern, tried map[missKind]int) (hits int) {
+func (s *suite) missesOf(t *testing.T, compiler *backend.Compiler, rules *backend.Rules, r backend.Rule, p *pattern.Pattern, tried map[missKind]int) (hits int) {
 	row, exact := &rules.Rows[r], p.Ops != nil
 	others, enough := othersOf(rules, r), testenv.Cases(1, 2, 8)
 	for seed := uint64(0); seed < triesOfRule && hits < enough; seed++ {
@@ -305,7 +306,7 @@ func (s *suite) missesOf(t *testing.T, compiler *backend.Compiler, rules *backen
 
 // tryRule compiles a function of a rule without the others, and returns how often the rule is applied, what built the function and, if it is applied,
 // the function's text. The miss has gone if it cannot be.
-func (s *suite) tryRule(t *testing.T, compiler *backend.Compiler, rules *backend.Rules, r backend.Rule, others map[string]bool, p *backend.Pattern, seed uint64, exact bool, miss *nearMiss) (n int, g *ruleBuilder, text string) {
+func (s *suite) tryRule(t *testing.T, compiler *backend.Compiler, rules *backend.Rules, r backend.Rule, others map[string]bool, p *pattern.Pattern, seed uint64, exact bool, miss *nearMiss) (n int, g *ruleBuilder, text string) {
 	row := &rules.Rows[r]
 	s.Fn(ruleParams, ruleResults, func(b *clif.Builder, params []clif.Value) {
 		g = &ruleBuilder{builder: builder{b}, rng: rand.New(rand.NewPCG(uint64(r), seed)), params: params, row: row, term: row.Term, exact: exact, near: true, miss: miss}

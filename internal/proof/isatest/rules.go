@@ -11,6 +11,7 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/pattern"
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/proof/testenv"
@@ -103,10 +104,10 @@ func newRuleSuite(on *Machine) *suite {
 
 // partners are the rules that another rule needs before it can apply.
 var partners = map[string][]string{
-	"branch_sign":     {"cond_cmp"},
-	"branch_bit":      {"cond_cmp", "test_imm"},
-	"ccmp_imm":        {"compare_two_value"},
-	"heap_share_zero": {"heap_share", "heap_sum"},
+	"branch-sign":     {"cond-cmp"},
+	"branch-bit":      {"cond-cmp", "test-imm"},
+	"ccmp-imm":        {"compare-two-value"},
+	"heap-share-zero": {"heap-share", "heap-sum"},
 }
 
 // controlFor says which rules apply in a function of rule r.
@@ -228,7 +229,7 @@ var scalars = []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64}
 func pickOne[T any](r *rand.Rand, xs ...T) T { return xs[r.IntN(len(xs))] }
 
 // function fills the function.
-func (g *ruleBuilder) function(p *backend.Pattern) {
+func (g *ruleBuilder) function(p *pattern.Pattern) {
 	g.named, g.stored, g.loop = map[string]clif.Value{}, clif.NoValue, clif.NoBlock
 	if strings.Contains(g.row.When, "no-loop") && !g.exact && g.rng.IntN(4) == 0 {
 		g.loop = g.NewBlock()
@@ -236,7 +237,7 @@ func (g *ruleBuilder) function(p *backend.Pattern) {
 		g.SwitchTo(g.loop)
 	}
 	g.t = pickOne(g.rng, clif.I32, clif.I64)
-	if p.Leaf == backend.LeafValue && strings.HasPrefix(p.Word, "float") {
+	if p.Leaf == pattern.LeafValue && strings.HasPrefix(p.Word, "float") {
 		g.t = pickOne(g.rng, clif.F32, clif.F64)
 	}
 	switch {
@@ -269,7 +270,7 @@ func (g *ruleBuilder) function(p *backend.Pattern) {
 }
 
 // root makes the outer instruction of a pattern.
-func (g *ruleBuilder) root(p *backend.Pattern) {
+func (g *ruleBuilder) root(p *pattern.Pattern) {
 	op := g.opcode(p, g.t)
 	info := op.Info()
 	if onVectors(op) {
@@ -326,7 +327,7 @@ func otherHalf(op clif.Opcode, rng *rand.Rand) clif.Opcode {
 }
 
 // opcodes returns the opcodes that the place p of the pattern may have.
-func (g *ruleBuilder) opcodes(p *backend.Pattern) []clif.Opcode {
+func (g *ruleBuilder) opcodes(p *pattern.Pattern) []clif.Opcode {
 	if g.variant != nil && g.variant.at == p {
 		return []clif.Opcode{g.variant.op}
 	}
@@ -334,7 +335,7 @@ func (g *ruleBuilder) opcodes(p *backend.Pattern) []clif.Opcode {
 }
 
 // opcode returns an opcode of the pattern that has the type t, if there is one.
-func (g *ruleBuilder) opcode(p *backend.Pattern, t clif.Type) clif.Opcode {
+func (g *ruleBuilder) opcode(p *pattern.Pattern, t clif.Type) clif.Opcode {
 	var ops []clif.Opcode
 	for _, op := range p.Ops {
 		if op.Info().Types.Has(t) {
@@ -373,7 +374,7 @@ func (g *ruleBuilder) operandType(op clif.Opcode, t clif.Type) clif.Type {
 }
 
 // args2 makes two operands of type t; an operand that the pattern does not mention is any value.
-func (g *ruleBuilder) args2(p *backend.Pattern, t clif.Type) (x, y clif.Value) {
+func (g *ruleBuilder) args2(p *pattern.Pattern, t clif.Type) (x, y clif.Value) {
 	x = g.value(&p.Args[0], t)
 	if len(p.Args) < 2 {
 		return x, g.leaf(t)
@@ -382,7 +383,7 @@ func (g *ruleBuilder) args2(p *backend.Pattern, t clif.Type) (x, y clif.Value) {
 }
 
 // value makes what a pattern describes, of type t, or something like it, or the near miss.
-func (g *ruleBuilder) value(p *backend.Pattern, t clif.Type) clif.Value {
+func (g *ruleBuilder) value(p *pattern.Pattern, t clif.Type) clif.Value {
 	if g.miss == nil || g.miss.at != p {
 		return g.like(p, t)
 	}
@@ -390,7 +391,7 @@ func (g *ruleBuilder) value(p *backend.Pattern, t clif.Type) clif.Value {
 }
 
 // like makes what a pattern describes, of type t, or something like it.
-func (g *ruleBuilder) like(p *backend.Pattern, t clif.Type) clif.Value {
+func (g *ruleBuilder) like(p *pattern.Pattern, t clif.Type) clif.Value {
 	if p.Type != clif.Invalid {
 		t = p.Type
 	}
@@ -405,17 +406,17 @@ func (g *ruleBuilder) like(p *backend.Pattern, t clif.Type) clif.Value {
 		return v
 	}
 	switch p.Leaf {
-	case backend.LeafConst:
+	case pattern.LeafConst:
 		if strings.Contains(g.row.When, "rotates-bytes") {
 			return g.rotation(p)
 		}
 		return g.constant(t)
-	case backend.LeafLiteral:
+	case pattern.LeafLiteral:
 		if g.rng.IntN(12) == 0 {
 			return g.constant(t)
 		}
 		return g.Iconst(t, uint64(p.Lit))
-	case backend.LeafLoad:
+	case pattern.LeafLoad:
 		return g.load(t, p.Word)
 	}
 	if x, ok := g.named["x"]; ok && p.Name == "y" && strings.Contains(g.row.When, "rotates-bytes") && g.rng.IntN(8) != 0 {
@@ -430,7 +431,7 @@ func (g *ruleBuilder) like(p *backend.Pattern, t clif.Type) clif.Value {
 }
 
 // inst makes an instruction inside.
-func (g *ruleBuilder) inst(p *backend.Pattern, t clif.Type) clif.Value {
+func (g *ruleBuilder) inst(p *pattern.Pattern, t clif.Type) clif.Value {
 	if p.AnyType {
 		op := pickOne(g.rng, g.opcodes(p)...)
 		for t = pickOne(g.rng, scalars...); !onVectors(op) && !op.Info().Types.Has(t); {
@@ -665,11 +666,11 @@ func (g *ruleBuilder) table(x clif.Value) {
 }
 
 // memory makes a load or store, and others of the same address before or after.
-func (g *ruleBuilder) memory(p *backend.Pattern, op clif.Opcode) {
+func (g *ruleBuilder) memory(p *pattern.Pattern, op clif.Opcode) {
 	offset := pickOne[uint64](g.rng, 0, 8, 16, 4095, 4096, 4104, 32760, 40000, 1<<24, 1<<31, 1<<32-1)
 	other := pickOne(g.rng, offset, offset+8, offset&^4095, 0)
 	var addr clif.Value
-	if p.Args[0].Leaf == backend.LeafValue || g.rng.IntN(8) == 0 {
+	if p.Args[0].Leaf == pattern.LeafValue || g.rng.IntN(8) == 0 {
 		addr = g.params[8]
 		if g.rng.IntN(3) == 0 {
 			addr = g.Binary(clif.OpBand, clif.I32, g.leaf(clif.I32), g.Iconst(clif.I32, 0x78))
@@ -709,7 +710,7 @@ func (g *ruleBuilder) memory(p *backend.Pattern, op clif.Opcode) {
 }
 
 // address makes the i32 that a pattern of an address describes, a small one where it is shifted.
-func (g *ruleBuilder) address(p *backend.Pattern) clif.Value {
+func (g *ruleBuilder) address(p *pattern.Pattern) clif.Value {
 	if p.Ops != nil {
 		g.named["x"] = g.Binary(clif.OpBand, clif.I32, g.params[8], g.Iconst(clif.I32, 0x1f))
 	}

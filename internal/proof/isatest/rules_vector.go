@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/pattern"
 )
 
 // This file builds what patterns of lowering rules have of vectors. Vectors are made from scalar parameters by way of memory,
@@ -42,7 +42,7 @@ func (g *ruleBuilder) typeFor(op clif.Opcode, t clif.Type) clif.Type {
 }
 
 // hasVectors reports whether a pattern is about vectors.
-func hasVectors(p *backend.Pattern) bool {
+func hasVectors(p *pattern.Pattern) bool {
 	for _, op := range p.Ops {
 		if onVectors(op) {
 			return true
@@ -60,8 +60,8 @@ func hasVectors(p *backend.Pattern) bool {
 const vectorWords = " vector-test vector-zero vector-const lane-mask lane 8 16 "
 
 // hasLanes reports whether a pattern has scalars that come from vectors.
-func hasLanes(p *backend.Pattern) bool {
-	return slices.ContainsFunc(p.Args, func(a backend.Pattern) bool { return a.Word == "lane" })
+func hasLanes(p *pattern.Pattern) bool {
+	return slices.ContainsFunc(p.Args, func(a pattern.Pattern) bool { return a.Word == "lane" })
 }
 
 // laneOf takes a lane, of type t, out of a vector.
@@ -77,7 +77,7 @@ func (g *ruleBuilder) laneOf(t clif.Type) clif.Value {
 }
 
 // rotation returns the amount of one of two shifts, k to the left or j to the right, which are often a rotation by bytes.
-func (g *ruleBuilder) rotation(p *backend.Pattern) clif.Value {
+func (g *ruleBuilder) rotation(p *pattern.Pattern) clif.Value {
 	if g.rng.IntN(4) == 0 {
 		return g.constant(clif.I32)
 	}
@@ -141,7 +141,7 @@ func (g *ruleBuilder) vectorLeaf(t clif.Type) clif.Value {
 }
 
 // vectorInst makes the instruction op of vectors, of shape t, as a pattern has its operands; where that says nothing, they are any.
-func (g *ruleBuilder) vectorInst(p *backend.Pattern, op clif.Opcode, t clif.Type) clif.Value {
+func (g *ruleBuilder) vectorInst(p *pattern.Pattern, op clif.Opcode, t clif.Type) clif.Value {
 	t = g.typeFor(op, t) // the type of the whole may not be one of this opcode
 	info := op.Info()
 	sig, _, _ := strings.Cut(info.Sig, ":")
@@ -195,7 +195,7 @@ func (g *ruleBuilder) vectorInst(p *backend.Pattern, op clif.Opcode, t clif.Type
 }
 
 // vectorCond returns one of the conditions of a pattern, of n that there are.
-func (g *ruleBuilder) vectorCond(p *backend.Pattern, n int) uint8 {
+func (g *ruleBuilder) vectorCond(p *pattern.Pattern, n int) uint8 {
 	cc := uint8(g.rng.IntN(n))
 	if p.Conds != nil {
 		cc = pickOne(g.rng, p.Conds...)

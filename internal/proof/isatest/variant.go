@@ -7,6 +7,7 @@ import (
 
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/pattern"
 	"github.com/waot-project/waot/clif/rewrite"
 )
 
@@ -16,8 +17,8 @@ import (
 type variant struct {
 	rule    backend.Rule
 	row     *backend.RuleDef
-	pattern *backend.Pattern
-	at      *backend.Pattern // nil if no place of the pattern allows several opcodes
+	pattern *pattern.Pattern
+	at      *pattern.Pattern // nil if no place of the pattern allows several opcodes
 	op      clif.Opcode
 }
 
@@ -33,7 +34,7 @@ func (v *variant) String() string {
 func variantsOf(t *testing.T, rules *backend.Rules) (all []variant) {
 	for r := range backend.Rule(len(rules.Rows)) {
 		row := &rules.Rows[r]
-		pattern, err := backend.ParsePattern(row.Pattern, clif.OpcodesByName())
+		pattern, err := pattern.Parse(row.Pattern, clif.OpcodesByName())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +49,7 @@ func variantsOf(t *testing.T, rules *backend.Rules) (all []variant) {
 }
 
 // places appends the variants of p, which is the pattern of v or a part of it.
-func (v *variant) places(all []variant, p *backend.Pattern) []variant {
+func (v *variant) places(all []variant, p *pattern.Pattern) []variant {
 	if len(p.Ops) > 1 {
 		for _, op := range p.Ops {
 			at := *v

@@ -11,6 +11,7 @@ import (
 	"github.com/waot-project/waot/backend"
 	"github.com/waot-project/waot/backend/instance"
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/pattern"
 	"github.com/waot-project/waot/regalloc/linear"
 )
 
@@ -204,8 +205,8 @@ func guardExamples(t *testing.T, word string, accepts func(q *backend.Query, m *
 }
 
 // rowWords returns the pattern of a rule, and the words that it and When have.
-func rowWords(t *testing.T, row *backend.RuleDef) (p backend.Pattern, words []string) {
-	p, err := backend.ParsePattern(row.Pattern, clif.OpcodesByName())
+func rowWords(t *testing.T, row *backend.RuleDef) (p pattern.Pattern, words []string) {
+	p, err := pattern.Parse(row.Pattern, clif.OpcodesByName())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +214,7 @@ func rowWords(t *testing.T, row *backend.RuleDef) (p backend.Pattern, words []st
 }
 
 // patternWords returns the words in a pattern.
-func patternWords(p *backend.Pattern) []string {
+func patternWords(p *pattern.Pattern) []string {
 	words := []string{p.Word}
 	for k := range p.Args {
 		words = append(words, patternWords(&p.Args[k])...)

@@ -61,6 +61,7 @@ var covers = map[string][]run{
 	"clif/resumable":      {rareSides, here, fileTests, midEnd, weights, suite, programs},
 	"clif/interp":         {here, fileTests, interpreted, onX64},
 	"clif/opt":            {here, interpreted, suite, programs, bugs},
+	"clif/pattern":        {midEnd, filesX64},
 	"clif/rewrite":        {midEnd, {pkg: "cmd/waot", pattern: "TestBisect"}},
 	"clif/text":           {here, fileTests, midEnd},
 	"clif/verify":         {here, fileTests, midEnd, objects},

@@ -97,10 +97,11 @@ clif: internal/abi internal/effect internal/stop
 clif/analysis: clif
 clif/verify: clif/analysis
 clif/text: clif
+clif/pattern: clif
 clif/rewrite: clif
 clif/arith: clif
 clif/resumable: clif/analysis
-clif/opt: clif/resumable clif/arith clif/rewrite
+clif/opt: clif/resumable clif/arith clif/pattern clif/rewrite
 clif/inline: clif/resumable clif/rewrite
 clif/interp: clif/analysis clif/arith
 wasmfront/translate: wasmfront/validate clif
@@ -115,7 +116,7 @@ checker: regalloc
 internal/proof/regalloc/alloctest: internal/proof/regalloc/gen internal/proof/testenv internal/proof/cputime checker
 internal/proof/regalloc/soak: regalloc/linear regalloc/ssa regalloc/local internal/proof/regalloc/gen internal/proof/regalloc/exec checker
 backend/instance: clif
-backend: backend/instance clif/resumable clif/rewrite checker machbuffer
+backend: backend/instance clif/resumable clif/pattern clif/rewrite checker machbuffer
 backend/isa/x64/asm: backend
 backend/isa/x64: backend/isa/x64/asm
 backend/isa/a64/asm: backend
