@@ -135,6 +135,15 @@ func (s *opSet) add(ops ...clif.Opcode) {
 	}
 }
 
+// each calls f for each opcode of the set, the first first.
+func (s *opSet) each(f func(op clif.Opcode)) {
+	for i, w := range s {
+		for ; w != 0; w &= w - 1 {
+			f(clif.Opcode(i<<6 | bits.TrailingZeros64(w)))
+		}
+	}
+}
+
 func (s *opSet) empty() bool { return *s == opSet{} }
 
 // rowTable has the rows in a form for decisions.
@@ -425,12 +434,12 @@ func (c *rowCompiler) classify() {
 			if s.has(clif.OpNop) {
 				s.add(c.ops[n]...)
 			}
-			for op := range clif.NumOpcodes {
-				if s.has(op) && op != clif.OpNop && c.table.class[op] == 0 {
+			s.each(func(op clif.Opcode) {
+				if op != clif.OpNop && c.table.class[op] == 0 {
 					last++
 					c.table.class[op] = last
 				}
-			}
+			})
 		}
 	}
 	if last >= maxClasses {
@@ -474,11 +483,7 @@ func (c *rowCompiler) enter(n int, op clif.Opcode) {
 		case s.has(clif.OpNop):
 			to.needs[k][c.table.class[op]] |= bit
 		default:
-			for i, w := range s {
-				for ; w != 0; w &= w - 1 {
-					to.needs[k][c.table.class[i<<6|bits.TrailingZeros64(w)]] |= bit
-				}
-			}
+			s.each(func(op clif.Opcode) { to.needs[k][c.table.class[op]] |= bit })
 		}
 	}
 }
