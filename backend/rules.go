@@ -173,6 +173,9 @@ func NewRules(own []RuleDef, words *Vocabulary) *Rules {
 	r.Words = Vocabulary{union(sharedConsts, words.Consts), union(sharedValues, words.Values), union(sharedGuards, words.Guards), words.Loads}
 	c := newPatternCompiler(&r.Words)
 	for n := range r.Rows {
+		if r.Rows[n].Name == "" {
+			panic(fmt.Sprintf("lowering rule %d has a constant and no row; the one in front is %s", n, r.Rows[max(n-1, 0)].Name))
+		}
 		p, err := c.compile(&r.Rows[n])
 		if err != nil {
 			panic(fmt.Sprintf("lowering rule %s: %v", r.Rows[n].Name, err))

@@ -227,6 +227,16 @@ func (c *rowCompiler) fail(format string, args ...any) {
 	}
 }
 
+// failed is fail for what the parser says, which may be nothing about a left that is no instruction.
+func (c *rowCompiler) failed(err error) {
+	if err == nil {
+		err = fmt.Errorf("%w: the left is no instruction", pattern.ErrWrong)
+	}
+	if c.err == nil {
+		c.err = err
+	}
+}
+
 // compile appends a row.
 func (c *rowCompiler) compile(r Rule, text string) {
 	left, when, right := splitRow(text)
@@ -234,7 +244,7 @@ func (c *rowCompiler) compile(r Rule, text string) {
 	c.row, c.temps, c.bound, c.typ = &c.table.rows[len(c.table.rows)-1], firstTemp, 0, clif.Invalid
 	n, err := c.left.Parse(left)
 	if err != nil || n.Ops == nil {
-		c.fail("%v", err)
+		c.failed(err)
 		return
 	}
 	c.row.typ, c.row.conds = n.Type, condSet(n.Conds)
@@ -258,7 +268,7 @@ func (c *rowCompiler) compile(r Rule, text string) {
 	}
 	n, err = c.right.Parse(right)
 	if err != nil {
-		c.fail("%v", err)
+		c.failed(err)
 		return
 	}
 	c.give(&n, clif.Invalid)
