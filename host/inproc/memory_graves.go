@@ -12,8 +12,8 @@ import "slices"
 // little else.
 const (
 	maxGraves = 16 << 40
-	// graveRoom is by how much reservations are larger when there are graves.
-	graveRoom = 32 << 30
+	// graveRoom is by how much reservations are larger when there are graves: as much again as a memory of 32 bits, since user emulators keep tables of reserved pages.
+	graveRoom = 8 << 30
 	// graveUnit is the unit of graves.
 	graveUnit = memoryHeader
 )
