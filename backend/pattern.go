@@ -2,7 +2,6 @@ package backend
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,37 +15,16 @@ import (
 
 // program is a compiled pattern. Operands have slots: first those with names, then the others.
 type program struct {
-	root opSet
+	root pattern.OpSet
 	// roots are the slots of the root's operands; needs are the opcodes that may define them.
 	roots [3]uint8
-	needs [2]opSet
+	needs [2]pattern.OpSet
 	typ   clif.Type // of the root, Invalid for any
 	conds uint16    // of the root: a bit each
 	steps []step
 }
 
-// opSet is a set of opcodes. NumOpcodes stands for values that no instruction with one result defines.
-type opSet [clif.NumOpcodes/64 + 1]uint64
-
-func (s *opSet) has(op clif.Opcode) bool { return s[op>>6]>>(op&63)&1 != 0 }
-func (s *opSet) add(ops ...clif.Opcode) {
-	for _, op := range ops {
-		s[op>>6] |= 1 << (op & 63)
-	}
-}
-
-// all yields the members of s.
-func (s *opSet) all(yield func(clif.Opcode) bool) {
-	for i, w := range s {
-		for ; w != 0; w &= w - 1 {
-			if !yield(clif.Opcode(i<<6 | bits.TrailingZeros64(w))) {
-				return
-			}
-		}
-	}
-}
-
-var anyOp = func() (s opSet) {
+var anyOp = func() (s pattern.OpSet) {
 	for i := range s {
 		s[i] = ^uint64(0)
 	}
@@ -65,7 +43,7 @@ type step struct {
 	konst  uint8
 	width  uint8
 	typ    clif.Type // Invalid: the type of the whole
-	ops    opSet
+	ops    pattern.OpSet
 	conds  uint16
 	lit    int64
 	onK    func(t clif.Type, k int64) bool
@@ -121,7 +99,7 @@ func (c *patternCompiler) compile(row *RuleDef) (program, error) {
 		c.steps = make([]step, 0, 8*numSlots)
 	}
 	c.p, c.temps, c.named, c.typ = program{steps: c.steps[len(c.steps):]}, firstTemp, "", clif.Invalid
-	c.p.needs = [2]opSet{anyOp, anyOp}
+	c.p.needs = [2]pattern.OpSet{anyOp, anyOp}
 	c.p.roots = [3]uint8{noSlot, noSlot, noSlot}
 	if row.Term == TermOperand {
 		c.p.roots[0], err = c.operand(&n)
@@ -145,9 +123,9 @@ func (c *patternCompiler) root(n *pattern.Pattern) (err error) {
 	if n.Ops == nil {
 		return fmt.Errorf("%w: an instruction must be outside", pattern.ErrWrong)
 	}
-	c.p.root.add(n.Ops...)
+	c.p.root.Add(n.Ops...)
 	c.p.typ = n.Type
-	c.p.conds = condSet(n.Conds)
+	c.p.conds = pattern.CondSet(n.Conds)
 	for k := range n.Args {
 		if c.p.roots[k], err = c.operand(&n.Args[k]); err != nil {
 			return err
@@ -159,30 +137,17 @@ func (c *patternCompiler) root(n *pattern.Pattern) (err error) {
 	return nil
 }
 
-// anyCond is the set of all conditions.
-const anyCond = ^uint16(0)
-
-func condSet(conds []uint8) (s uint16) {
-	if conds == nil {
-		return anyCond
-	}
-	for _, cc := range conds {
-		s |= 1 << cc
-	}
-	return s
-}
-
 // needs returns the opcodes that may define an operand.
-func (c *patternCompiler) needs(n *pattern.Pattern) (s opSet) {
+func (c *patternCompiler) needs(n *pattern.Pattern) (s pattern.OpSet) {
 	switch {
 	case n.Ops != nil:
-		s.add(n.Ops...)
+		s.Add(n.Ops...)
 	case n.Leaf == pattern.LeafConst || n.Leaf == pattern.LeafLiteral:
-		s.add(clif.OpIconst, clif.OpRefNull)
+		s.Add(clif.OpIconst, clif.OpRefNull)
 	case n.Leaf == pattern.LeafLoad && n.Word != "narrow":
-		s.add(c.words.Loads...)
+		s.Add(c.words.Loads...)
 	case n.Leaf == pattern.LeafLoad:
-		s.add(clif.OpLoad)
+		s.Add(clif.OpLoad)
 	default:
 		return anyOp
 	}
@@ -248,8 +213,8 @@ func (c *patternCompiler) operand(n *pattern.Pattern) (slot uint8, err error) {
 
 // inst adds the questions about an instruction inside.
 func (c *patternCompiler) inst(n *pattern.Pattern, s step) (err error) {
-	s.do, s.only, s.any, s.typ, s.conds, s.choice = stepInst, n.Only, n.AnyType, n.Type, condSet(n.Conds), len(n.Ops) > 1
-	s.ops.add(n.Ops...)
+	s.do, s.only, s.any, s.typ, s.conds, s.choice = stepInst, n.Only, n.AnyType, n.Type, pattern.CondSet(n.Conds), len(n.Ops) > 1
+	s.ops.Add(n.Ops...)
 	s.args = [3]uint8{noSlot, noSlot, noSlot}
 	at := len(c.p.steps)
 	c.p.steps = append(c.p.steps, s)

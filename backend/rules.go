@@ -123,7 +123,7 @@ func (r *Rules) add(op clif.Opcode, n Rule) {
 				c.needs[k][class] |= bit
 			}
 		} else {
-			for op := range needs.all {
+			for op := range needs.All {
 				c.needs[k][r.class[op]] |= bit
 			}
 		}
@@ -141,7 +141,7 @@ func (r *Rules) classify() {
 			if *needs == anyOp {
 				continue
 			}
-			for op := range needs.all {
+			for op := range needs.All {
 				if r.class[op] == 0 {
 					last++
 					r.class[op] = last
@@ -187,7 +187,7 @@ func NewRules(own []RuleDef, words *Vocabulary) *Rules {
 		if r.Rows[n].Term == TermOperand {
 			continue
 		}
-		for op := range r.programs[n].root.all {
+		for op := range r.programs[n].root.All {
 			r.add(op, Rule(n))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/pattern"
 	"github.com/waot-project/waot/clif/rewrite"
 )
 
@@ -145,7 +146,7 @@ func (l *Emit) selectRule(c *candidates, set uint32, m *Match) bool {
 	for ; set != 0; set &= set - 1 {
 		r := c.rules[bits.TrailingZeros32(set)&31]
 		p := &table.programs[r]
-		if p.typ != clif.Invalid && p.typ != m.T || p.conds != anyCond && p.conds>>m.CC&1 == 0 {
+		if p.typ != clif.Invalid && p.typ != m.T || p.conds != pattern.AnyCond && p.conds>>m.CC&1 == 0 {
 			continue
 		}
 		if l.fits(p, m) && l.fire(r) {
@@ -169,7 +170,7 @@ func (l *Emit) selectRule(c *candidates, set uint32, m *Match) bool {
 // low bytes, and must then do as the rule says.
 func (l *Emit) Fold(r Rule, t clif.Type, v clif.Value, bytes int) (b Bound, ok bool) {
 	p := &l.Target.Rules.programs[r]
-	if !p.needs[0].has(l.defOpcode(v)) {
+	if !p.needs[0].Has(l.defOpcode(v)) {
 		return b, false
 	}
 	m := l.match()
@@ -259,7 +260,7 @@ func (l *Query) constant(s *step, m *Match, v clif.Value) (int64, bool) {
 func (l *Query) fitsInst(s *step, m *Match, v clif.Value) bool {
 	_, d := l.DefInst(v)
 	switch {
-	case d == nil || !s.ops.has(d.Op) || s.conds != anyCond && s.conds>>d.Cond&1 == 0:
+	case d == nil || !s.ops.Has(d.Op) || s.conds != pattern.AnyCond && s.conds>>d.Cond&1 == 0:
 		return false
 	case !s.any && d.Type != s.typ && (s.typ != clif.Invalid || d.Type != m.T):
 		return false
@@ -280,7 +281,7 @@ func (l *Query) fitsInst(s *step, m *Match, v clif.Value) bool {
 // foldable returns the load that defines v, if it may be folded into the instruction being lowered.
 func (l *Query) foldable(s *step, v clif.Value) (clif.Inst, bool) {
 	i, d := l.SinkableLoad(v)
-	if d == nil || !s.ops.has(d.Op) {
+	if d == nil || !s.ops.Has(d.Op) {
 		return clif.NoInst, false
 	}
 	t, bytes := l.F.TypeOf(d.Result), 0

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/pattern"
 )
 
 // This file finds the row that fits an instruction, and does what it says.
@@ -127,9 +128,9 @@ func (c *folder) fitsInst(s *rowStep, m *match, v clif.Value) bool {
 	switch {
 	case in == nil:
 		return false
-	case s.op && in.Op != m.d.Op || !s.op && !s.ops.has(in.Op):
+	case s.op && in.Op != m.d.Op || !s.op && !s.ops.Has(in.Op):
 		return false
-	case s.conds != anyCond && s.conds>>in.Cond&1 == 0:
+	case s.conds != pattern.AnyCond && s.conds>>in.Cond&1 == 0:
 		return false
 	case !s.any && in.Type != s.typ && (s.typ != clif.Invalid || in.Type != m.d.Type):
 		return false

@@ -2,7 +2,6 @@ package opt
 
 import (
 	"fmt"
-	"math/bits"
 	"strings"
 
 	"github.com/waot-project/waot/clif"
@@ -56,7 +55,7 @@ type rowStep struct {
 	any   bool // any type
 	op    bool // the opcode of the whole
 	inner bool // one of several opcodes
-	ops   opSet
+	ops   pattern.OpSet
 	conds uint16
 	lit   int64
 	isK   constWord
@@ -119,32 +118,9 @@ const (
 	firstTemp  = uint8(len(slotNames))
 	numSlots   = 16
 	noSlot     = numSlots - 1
-	anyCond    = ^uint16(0)
 	maxParts   = 8
 	numConds   = 16
 )
-
-// opSet is a set of opcodes; NumOpcodes stands for values that no instruction defines.
-type opSet [clif.NumOpcodes/64 + 1]uint64
-
-func (s *opSet) has(op clif.Opcode) bool { return s[op>>6]>>(op&63)&1 != 0 }
-
-func (s *opSet) add(ops ...clif.Opcode) {
-	for _, op := range ops {
-		s[op>>6] |= 1 << (op & 63)
-	}
-}
-
-// each calls f for each opcode of the set, the first first.
-func (s *opSet) each(f func(op clif.Opcode)) {
-	for i, w := range s {
-		for ; w != 0; w &= w - 1 {
-			f(clif.Opcode(i<<6 | bits.TrailingZeros64(w)))
-		}
-	}
-}
-
-func (s *opSet) empty() bool { return *s == opSet{} }
 
 // rowTable has the rows in a form for decisions.
 type rowTable struct {
@@ -172,7 +148,7 @@ type candidates struct {
 type rowCompiler struct {
 	left, right pattern.Parser
 	table       *rowTable
-	needs       [][2]opSet // by row: what may define the first two operands; empty for anything
+	needs       [][2]pattern.OpSet // by row: what may define the first two operands; empty for anything
 	ops         [][]clif.Opcode
 	row         *row
 	temps       uint8
@@ -247,8 +223,8 @@ func (c *rowCompiler) compile(r Rule, text string) {
 		c.failed(err)
 		return
 	}
-	c.row.typ, c.row.conds = n.Type, condSet(n.Conds)
-	var needs [2]opSet
+	c.row.typ, c.row.conds = n.Type, pattern.CondSet(n.Conds)
+	var needs [2]pattern.OpSet
 	for k := range n.Args {
 		c.row.roots[k] = c.operand(&n.Args[k])
 		if k < len(needs) {
@@ -280,25 +256,15 @@ func (c *rowCompiler) compile(r Rule, text string) {
 	}
 }
 
-func condSet(conds []uint8) (s uint16) {
-	if conds == nil {
-		return anyCond
-	}
-	for _, cc := range conds {
-		s |= 1 << cc
-	}
-	return s
-}
-
 // neededOps returns the opcodes that may define an operand, none for any; opWhole is opcode 0 here.
-func neededOps(n *pattern.Pattern) (s opSet) {
+func neededOps(n *pattern.Pattern) (s pattern.OpSet) {
 	switch {
 	case n.Ops != nil && n.Ops[0] == opWhole:
-		s.add(clif.OpNop)
+		s.Add(clif.OpNop)
 	case n.Ops != nil:
-		s.add(n.Ops...)
+		s.Add(n.Ops...)
 	case n.Leaf == pattern.LeafConst || n.Leaf == pattern.LeafLiteral:
-		s.add(clif.OpIconst)
+		s.Add(clif.OpIconst)
 	}
 	return s
 }
@@ -366,9 +332,9 @@ func (c *rowCompiler) inst(n *pattern.Pattern, s rowStep) {
 	if n.Only {
 		c.fail("the mid-end does not count users")
 	}
-	s.do, s.any, s.typ, s.conds, s.inner = askInst, n.AnyType, n.Type, condSet(n.Conds), len(n.Ops) > 1
+	s.do, s.any, s.typ, s.conds, s.inner = askInst, n.AnyType, n.Type, pattern.CondSet(n.Conds), len(n.Ops) > 1
 	if s.op = n.Ops[0] == opWhole; !s.op {
-		s.ops.add(n.Ops...)
+		s.ops.Add(n.Ops...)
 	}
 	s.args = [3]uint8{noSlot, noSlot, noSlot}
 	at := len(c.row.steps)
@@ -441,15 +407,15 @@ func (c *rowCompiler) classify() {
 	for n := range c.needs {
 		for k := range c.needs[n] {
 			s := c.needs[n][k]
-			if s.has(clif.OpNop) {
-				s.add(c.ops[n]...)
+			if s.Has(clif.OpNop) {
+				s.Add(c.ops[n]...)
 			}
-			s.each(func(op clif.Opcode) {
+			for op := range s.All {
 				if op != clif.OpNop && c.table.class[op] == 0 {
 					last++
 					c.table.class[op] = last
 				}
-			})
+			}
 		}
 	}
 	if last >= maxClasses {
@@ -486,14 +452,16 @@ func (c *rowCompiler) enter(n int, op clif.Opcode) {
 	}
 	for k := range to.needs {
 		switch s := c.needs[n][k]; {
-		case s.empty():
+		case s.IsEmpty():
 			for class := range to.needs[k] {
 				to.needs[k][class] |= bit
 			}
-		case s.has(clif.OpNop):
+		case s.Has(clif.OpNop):
 			to.needs[k][c.table.class[op]] |= bit
 		default:
-			s.each(func(op clif.Opcode) { to.needs[k][c.table.class[op]] |= bit })
+			for op := range s.All {
+				to.needs[k][c.table.class[op]] |= bit
+			}
 		}
 	}
 }

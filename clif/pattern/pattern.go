@@ -26,7 +26,7 @@
 // questions that it asks.
 //
 // Input: the text of a pattern.
-// Output: its tree.
+// Output: its tree, and the sets of opcodes and conditions that both compile trees to.
 package pattern
 
 import (

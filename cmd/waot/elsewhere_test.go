@@ -51,7 +51,7 @@ func TestSuiteElsewhere(t *testing.T) {
 	var paths []string
 	scripts, passed := 200, 40_000 // at least
 	if dir := testenv.OptionalMaterial(t, script.EnvDir); dir != "" && testenv.Full() {
-		paths = append(paths, dir)
+		paths, scripts = append(paths, dir), 500
 	}
 	if s, err := script.OpenWazero(); err == nil {
 		pattern, step := "testdata", 1

@@ -264,7 +264,9 @@ func TestExhaustive(t *testing.T) {
 	if !r.UsedExtra {
 		t.Error("the extra slot was never needed")
 	}
-	t.Logf("%d sets of moves", total)
+	if t.Logf("%d sets of moves", total); total < 10_000_000 && (*every || testenv.Full()) {
+		t.Error("too few")
+	}
 }
 
 // allMoves calls f with each function from some of the n locations to their

@@ -9,12 +9,16 @@ import (
 // applies.
 var lowerings = [clif.NumOpcodes]backend.LowerFunc{
 	clif.OpFconst: lowerFconst,
-	clif.OpIadd:   lowerSum, clif.OpIsub: lowerSum, clif.OpImul: lowerImul, clif.OpBand: lowerLogic, clif.OpBor: lowerLogic, clif.OpBxor: lowerLogic, clif.OpIshl: lowerShift, clif.OpUshr: lowerShift, clif.OpSshr: lowerShift, clif.OpRotr: lowerShift, clif.OpRotl: lowerRotl,
+	clif.OpIadd:   lowerSum, clif.OpIsub: lowerSum, clif.OpImul: lowerImul, clif.OpBand: lowerLogic, clif.OpBor: lowerLogic,
+	clif.OpBxor: lowerLogic, clif.OpIshl: lowerShift, clif.OpUshr: lowerShift, clif.OpSshr: lowerShift, clif.OpRotr: lowerShift,
+	clif.OpRotl:   lowerRotl,
 	clif.OpUmulhi: lowerUmulhi, clif.OpSmulhi: lowerSmulhi,
 	clif.OpUdiv: lowerUdiv, clif.OpSdiv: lowerSdiv, clif.OpUrem: lowerUrem, clif.OpSrem: lowerSrem,
 	clif.OpClz: lowerClz, clif.OpCtz: lowerCtz, clif.OpPopcnt: lowerPopcnt,
 	clif.OpIcmp: lowerCompare, clif.OpFcmp: lowerCompare, clif.OpRefIsNull: lowerCompare,
-	clif.OpFadd: lowerFloat, clif.OpFsub: lowerFloat, clif.OpFmul: lowerFloat, clif.OpFdiv: lowerFloat, clif.OpFceil: lowerFloatUnary, clif.OpFfloor: lowerFloatUnary, clif.OpFtrunc: lowerFloatUnary, clif.OpFnearest: lowerFloatUnary, clif.OpFpromote: lowerFloatUnary, clif.OpFdemote: lowerFloatUnary, clif.OpFsqrt: lowerFloatUnary,
+	clif.OpFadd: lowerFloat, clif.OpFsub: lowerFloat, clif.OpFmul: lowerFloat, clif.OpFdiv: lowerFloat, clif.OpFceil: lowerFloatUnary,
+	clif.OpFfloor: lowerFloatUnary, clif.OpFtrunc: lowerFloatUnary, clif.OpFnearest: lowerFloatUnary, clif.OpFpromote: lowerFloatUnary,
+	clif.OpFdemote: lowerFloatUnary, clif.OpFsqrt: lowerFloatUnary,
 	clif.OpFmin: lowerFloat, clif.OpFmax: lowerFloat, clif.OpFcopysign: lowerFcopysign, clif.OpFabs: lowerFloatUnary, clif.OpFneg: lowerFloatUnary,
 	clif.OpFcvtFromSint: lowerFcvtFromSint, clif.OpFcvtFromUint: lowerFcvtFromUint,
 	clif.OpFcvtToSint: lowerFcvtToSint, clif.OpFcvtToUint: lowerFcvtToUint,

@@ -9,12 +9,15 @@ import (
 // applies.
 var lowerings = [clif.NumOpcodes]backend.LowerFunc{
 	clif.OpFconst: lowerFconst,
-	clif.OpIadd:   lowerAlu, clif.OpIsub: lowerAlu, clif.OpImul: lowerImul, clif.OpBand: lowerAlu, clif.OpBor: lowerAlu, clif.OpBxor: lowerAlu, clif.OpIshl: lowerShift, clif.OpUshr: lowerShift, clif.OpSshr: lowerShift, clif.OpRotr: lowerShift, clif.OpRotl: lowerShift,
+	clif.OpIadd:   lowerAlu, clif.OpIsub: lowerAlu, clif.OpImul: lowerImul, clif.OpBand: lowerAlu, clif.OpBor: lowerAlu, clif.OpBxor: lowerAlu,
+	clif.OpIshl: lowerShift, clif.OpUshr: lowerShift, clif.OpSshr: lowerShift, clif.OpRotr: lowerShift, clif.OpRotl: lowerShift,
 	clif.OpUmulhi: lowerUmulhi, clif.OpSmulhi: lowerSmulhi,
 	clif.OpUdiv: lowerUdiv, clif.OpSdiv: lowerSdiv, clif.OpUrem: lowerUrem, clif.OpSrem: lowerSrem,
 	clif.OpClz: lowerClz, clif.OpCtz: lowerCtz, clif.OpPopcnt: lowerPopcnt,
 	clif.OpIcmp: lowerCompare, clif.OpFcmp: lowerCompare, clif.OpRefIsNull: lowerCompare,
-	clif.OpFadd: lowerFloat, clif.OpFsub: lowerFloat, clif.OpFmul: lowerFloat, clif.OpFdiv: lowerFloat, clif.OpFceil: lowerFloatUnary, clif.OpFfloor: lowerFloatUnary, clif.OpFtrunc: lowerFloatUnary, clif.OpFnearest: lowerFloatUnary, clif.OpFpromote: lowerFloatUnary, clif.OpFdemote: lowerFloatUnary, clif.OpFsqrt: lowerFloatUnary,
+	clif.OpFadd: lowerFloat, clif.OpFsub: lowerFloat, clif.OpFmul: lowerFloat, clif.OpFdiv: lowerFloat, clif.OpFceil: lowerFloatUnary,
+	clif.OpFfloor: lowerFloatUnary, clif.OpFtrunc: lowerFloatUnary, clif.OpFnearest: lowerFloatUnary, clif.OpFpromote: lowerFloatUnary,
+	clif.OpFdemote: lowerFloatUnary, clif.OpFsqrt: lowerFloatUnary,
 	clif.OpFmin: lowerFmin, clif.OpFmax: lowerFmax, clif.OpFcopysign: lowerFcopysign, clif.OpFabs: lowerFabs, clif.OpFneg: lowerFneg,
 	clif.OpFcvtFromSint: lowerFcvtFromSint, clif.OpFcvtFromUint: lowerFcvtFromUint,
 	clif.OpFcvtToSint: lowerFcvtToSint, clif.OpFcvtToUint: lowerFcvtToUint,

@@ -194,7 +194,6 @@ func TestHostileEveryByte(t *testing.T) {
 		t.Fatal(err)
 	}
 	step := testenv.Cases(64, 32, 1)
-	damages := 0
 	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // collections would take half the time
 	for _, target := range compile.Targets() {
 		t.Run(target, func(t *testing.T) {
@@ -221,7 +220,6 @@ func TestHostileEveryByte(t *testing.T) {
 					t.Fatal("too many failures")
 				}
 			}
-			damages += tried
 			t.Logf("object of %d bytes, one in %d of them damaged, in %d ways together; %v", len(v.file), step, tried, &n)
 			if n.covered == 0 || n.same == 0 || n.declined == 0 || n.loaded == 0 {
 				t.Error("not every fate was met")

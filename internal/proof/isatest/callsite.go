@@ -266,8 +266,8 @@ func testPlantedSafepoints(t *testing.T, on *Machine) {
 			refused(fmt.Sprintf("map %d of another call, not checked", n), "emit", &planter{after: other})
 		}
 	}
-	if calls < flags/4 {
-		t.Errorf("%d calls", calls)
-	}
 	t.Logf("%d flags, %d slots, %d calls", flags, slots, calls)
+	if calls < flags/4 || flags < 300 || slots < 200 {
+		t.Error("too few")
+	}
 }
