@@ -221,6 +221,15 @@ func (c *Compiler) verify() error {
 		return nil
 	}
 	in := &c.vc.In
+	for v := range in.VRegs {
+		storable := false
+		if info := &in.VRegs[v]; info.Remat != regalloc.NoInst {
+			_, storable = c.target.Common.StoreOf(&c.vc.Insts[info.Remat], info.Bytes)
+		}
+		if storable != in.VRegs[v].Storable {
+			return fmt.Errorf("%v: that it can be stored as a constant is said to be %v", regalloc.VReg(v), !storable)
+		}
+	}
 	for i := range c.vc.Insts {
 		inst := &c.vc.Insts[i]
 		if int(inst.Op) >= len(c.target.Shapes.Rows) {

@@ -225,22 +225,9 @@ func (e *Emitter) pieceBytes(i regalloc.Inst, edits []regalloc.Edit) uint32 {
 	return n
 }
 
-// edit emits the first edit, or the first few if they move integer registers in a cycle through the
-// scratch register, or if they put a constant into a slot, and returns the others.
+// edit emits the first edit, and returns the others.
 func (e *Emitter) edit(edits []regalloc.Edit) []regalloc.Edit {
 	e.markEdit(edits)
-	if n := e.cycle(edits); n > 0 {
-		for i := 1; i < n-1; i++ {
-			e.do(Inst{Op: e.Target.Common.Swap, Size: 8}, edits[i].To, edits[i].From)
-		}
-		return edits[n:]
-	}
-	if e.storesConst(edits) {
-		if store, ok := e.Target.Common.StoreOf(&e.VC.Insts[edits[1].Inst], edits[2].Bytes); ok {
-			e.do(store, edits[2].To)
-			return edits[constEdits:]
-		}
-	}
 	in, allocs, src := e.instOf(&edits[0])
 	e.Target.Emit(e, in, allocs, src)
 	return edits[1:]
@@ -248,12 +235,21 @@ func (e *Emitter) edit(edits []regalloc.Edit) []regalloc.Edit {
 
 // instOf returns the instruction that an edit is, its allocations and its source.
 func (e *Emitter) instOf(ed *regalloc.Edit) (in *Inst, allocs []regalloc.Allocation, src uint32) {
-	if ed.Kind == regalloc.Remat {
+	switch ed.Kind {
+	case regalloc.Remat:
 		e.to[0] = ed.To
 		return &e.VC.Insts[ed.Inst], e.to[:1], e.VC.Srcs[ed.Inst]
+	case regalloc.StoreConst:
+		e.step, _ = e.Target.Common.StoreOf(&e.VC.Insts[ed.Inst], ed.Bytes) // it is one, as the value is Storable
+		e.to[0] = ed.To
+		return &e.step, e.to[:1], 0
+	case regalloc.Swap:
+		e.step = Inst{Op: e.Target.Common.Swap, Size: ed.Bytes}
+		e.to[0], e.to[1] = ed.To, ed.From
+	default:
+		e.step = Inst{Op: OpMove, Size: ed.Bytes}
+		e.to[0], e.to[1] = ed.From, ed.To
 	}
-	e.step = Inst{Op: OpMove, Size: ed.Bytes}
-	e.to[0], e.to[1] = ed.From, ed.To
 	return &e.step, e.to[:2], 0
 }
 
@@ -268,70 +264,6 @@ func (e *Emitter) do(in Inst, allocs ...regalloc.Allocation) {
 	e.step = in
 	copy(e.to[:], allocs)
 	e.Target.Emit(e, &e.step, e.to[:], 0)
-}
-
-// constEdits is how many edits put a value that is made again into a slot where no register is free.
-const constEdits = 4
-
-// storesConst reports whether the edits at the front are s <- r, r <- a value that is made again, a slot <- r, r <- s, with an integer register r and the float
-// scratch register s, which nothing reads later: all that they change is the slot.
-func (e *Emitter) storesConst(edits []regalloc.Edit) bool {
-	if len(edits) < constEdits || edits[1].Kind != regalloc.Remat || e.Target.Common.StoreImm == 0 {
-		return false
-	}
-	s, r, at := regalloc.InReg(e.Target.Env.Scratch[regalloc.Float]), edits[1].To, edits[0].Point
-	save, store, restore := &edits[0], &edits[2], &edits[3]
-	return r.IsReg() && r.Reg().Class() == regalloc.Int && edits[1].Point == at &&
-		save.Kind == regalloc.Move && save.From == r && save.To == s && save.Bytes == 8 &&
-		store.Kind == regalloc.Move && store.From == r && store.To.IsSlot() && store.Point == at &&
-		restore.Kind == regalloc.Move && restore.From == s && restore.To == r && restore.Bytes == 8 && restore.Point == at &&
-		scratchDead(edits[constEdits:], s, at)
-}
-
-// cycle returns how many edits at the front are s <- a, a <- b, b <- c, ..., z <- s with integer registers and the
-// float scratch register s: exchanging a with b, then b with c, and so on has the same effect, except on
-// s. So it also returns 0 if s might be read later.
-func (e *Emitter) cycle(edits []regalloc.Edit) int {
-	s := regalloc.InReg(e.Target.Env.Scratch[regalloc.Float])
-	if edits[0].To != s || e.Target.Common.Swap == 0 {
-		return 0
-	}
-	hole := s
-	for n := range edits {
-		ed := &edits[n]
-		if ed.Kind != regalloc.Move || ed.Bytes > 8 || ed.Point != edits[0].Point || ed.To != hole {
-			return 0
-		}
-		if ed.From == s {
-			if n >= 2 && scratchDead(edits[n+1:], s, ed.Point) {
-				return n + 1
-			}
-			return 0
-		}
-		if !ed.From.IsReg() || ed.From.Reg().Class() != regalloc.Int {
-			return 0
-		}
-		hole = ed.From
-	}
-	return 0
-}
-
-// scratchDead reports whether no edit reads s before it is written or an instruction, which may change it,
-// runs: edits after one instruction are followed by those before the next.
-func scratchDead(edits []regalloc.Edit, s regalloc.Allocation, at regalloc.ProgPoint) bool {
-	for i := range edits {
-		ed := &edits[i]
-		next := at.IsAfter() && ed.Point == regalloc.Before(at.Inst()+1)
-		switch {
-		case ed.Point != at && !next:
-			return true
-		case ed.Kind == regalloc.Move && ed.From == s:
-			return false
-		case ed.To == s:
-			return true
-		}
-	}
-	return true
 }
 
 // Bytes returns how many bytes the value of operand k of the current instruction has.

@@ -2,186 +2,141 @@ package backend
 
 import (
 	"math/rand"
-	"slices"
 	"testing"
 
 	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/regalloc"
+	"github.com/waot-project/waot/regalloc/parmove"
 )
 
-// randomPlace is a register of the float class, the scratch one being number 15, of the integer class, or a slot.
-func randomPlace(rng *rand.Rand) regalloc.Allocation {
-	switch rng.Intn(6) {
-	case 0:
-		return regalloc.InReg(regalloc.FloatReg(rng.Intn(2)))
-	case 1:
-		return regalloc.InSlot(rng.Intn(2))
-	}
-	return regalloc.InReg(regalloc.IntReg(rng.Intn(4)))
+// The rows of the machine of these tests.
+const (
+	testSwap = Op(1 + iota)
+	testConst
+	testZero
+	testStore
+)
+
+// testEmitter returns an emitter for a machine with these rows, which calls emit.
+func testEmitter(emit func(in *Inst, allocs []regalloc.Allocation, src uint32)) *Emitter {
+	e := &Emitter{VC: &VCode{Insts: make([]Inst, 8), Srcs: make([]uint32, 8)}, Target: &Target{
+		Common: CommonRows{Swap: testSwap, IntConst: testConst, Zero: testZero, StoreImm: testStore},
+		Emission: Emission{Emit: func(_ *Emitter, in *Inst, allocs []regalloc.Allocation, src uint32) {
+			emit(in, allocs, src)
+		}},
+	}}
+	e.Target.MaxBytes = func(_ *Emitter, in *Inst, _ []regalloc.Allocation) uint32 { return uint32(in.Op) }
+	e.Buf = machbuffer.New(new(machbuffer.Target))
+	return e
 }
 
-// TestCycles executes random edits as they are and as they are emitted: everything but the scratch register must be
-// the same, and that where it is read.
-func TestCycles(t *testing.T) {
-	rng := rand.New(rand.NewSource(1))
-	scratch := regalloc.InReg(regalloc.FloatReg(15))
-	swaps, kept := 0, 0
-	for range 100_000 {
-		var edits []regalloc.Edit
-		move := func(p regalloc.ProgPoint, to, from regalloc.Allocation) {
-			edits = append(edits, regalloc.Edit{Point: p, Kind: regalloc.Move, Bytes: 8, From: from, To: to})
-		}
-		points := []regalloc.ProgPoint{regalloc.Before(1), regalloc.After(1), regalloc.Before(2), regalloc.After(2)}
-		for _, p := range points {
-			for range rng.Intn(3) {
-				if rng.Intn(3) > 0 { // a cycle, perhaps a wrong one
-					regs := rng.Perm(4)[:2+rng.Intn(3)]
-					last := scratch
-					for _, r := range regs {
-						a := regalloc.InReg(regalloc.IntReg(r))
-						if rng.Intn(30) == 0 {
-							a = randomPlace(rng)
-						}
-						move(p, last, a)
-						last = a
-					}
-					move(p, last, scratch)
-					continue
-				}
-				to, from := randomPlace(rng), randomPlace(rng)
-				if rng.Intn(4) == 0 {
-					from = scratch
-				} else if rng.Intn(6) == 0 {
-					to = scratch
-				}
-				move(p, to, from)
-			}
-		}
-		start := map[regalloc.Allocation]int{scratch: 100}
-		for n := range 4 {
-			start[regalloc.InReg(regalloc.IntReg(n))] = n
-			start[regalloc.InReg(regalloc.FloatReg(n))] = 10 + n
-			start[regalloc.InSlot(n)] = 20 + n
-		}
-		var want, got [2]map[regalloc.Allocation]int
-		state := map[regalloc.Allocation]int{}
-		const swap = Op(1)
-		e := &Emitter{Target: &Target{Common: CommonRows{Swap: swap}, Emission: Emission{
-			Emit: func(_ *Emitter, in *Inst, allocs []regalloc.Allocation, _ uint32) {
-				switch x, y := allocs[0], allocs[1]; in.Op {
-				case swap:
-					state[x], state[y] = state[y], state[x]
-					swaps++
-				case OpMove:
-					state[y] = state[x]
-					kept++
-				}
-			},
-		}}}
-		e.Buf = machbuffer.New(new(machbuffer.Target))
-		e.Target.Env.Scratch[regalloc.Float] = scratch.Reg()
-		run := func(out *[2]map[regalloc.Allocation]int, step func([]regalloc.Edit) []regalloc.Edit) {
-			state = map[regalloc.Allocation]int{}
-			for k, v := range start {
-				state[k] = v
-			}
-			rest, instruction := edits, regalloc.Inst(1)
-			for n := range out {
-				for len(rest) > 0 && rest[0].Point <= regalloc.Before(instruction) {
-					rest = step(rest)
-				}
-				state[scratch] = 1000 // any instruction may change it
-				out[n] = map[regalloc.Allocation]int{}
-				for k, v := range state {
-					out[n][k] = v
-				}
-				instruction++
-			}
-			for len(rest) > 0 {
-				rest = step(rest)
-			}
-			delete(state, scratch)
-			for k, v := range state {
-				out[1][k] = v
-			}
-		}
-		run(&want, func(es []regalloc.Edit) []regalloc.Edit {
-			state[es[0].To] = state[es[0].From]
-			return es[1:]
-		})
-		run(&got, e.edit)
-		for n := range want {
-			for k, v := range want[n] {
-				if got[n][k] != v {
-					t.Fatalf("%v: %v is %d, want %d", edits, k, got[n][k], v)
-				}
-			}
-		}
-	}
-	if swaps < 1000 || kept < 1000 {
-		t.Error("too few of a kind:", swaps, kept)
-	}
-}
-
-// TestStoredConstants: edits that put a value that is made again into a slot by way of a register become one store, unless something else follows from
-// them, or the machine has no such store.
-func TestStoredConstants(t *testing.T) {
-	scratch, r, other, slot := regalloc.InReg(regalloc.FloatReg(15)), regalloc.InReg(regalloc.IntReg(1)), regalloc.InReg(regalloc.IntReg(2)), regalloc.InSlot(3)
-	at, next := regalloc.Before(1), regalloc.Before(2)
-	move := func(p regalloc.ProgPoint, to, from regalloc.Allocation, bytes uint8) regalloc.Edit {
-		return regalloc.Edit{Point: p, Kind: regalloc.Move, Bytes: bytes, From: from, To: to}
-	}
-	remat := func(p regalloc.ProgPoint, to regalloc.Allocation) regalloc.Edit {
-		return regalloc.Edit{Point: p, Kind: regalloc.Remat, To: to, Inst: 7}
-	}
-	right := []regalloc.Edit{move(at, scratch, r, 8), remat(at, r), move(at, slot, r, 4), move(at, r, scratch, 8)}
-	with := func(k int, e regalloc.Edit) []regalloc.Edit {
-		edits := slices.Clone(right)
-		edits[k] = e
-		return edits
-	}
+// TestEdits: each edit becomes the instruction of its kind, and its size is bounded by that of this instruction.
+func TestEdits(t *testing.T) {
+	r, other, slot := regalloc.InReg(regalloc.IntReg(1)), regalloc.InReg(regalloc.IntReg(2)), regalloc.InSlot(3)
+	consts := []Inst{4: {Op: testConst, Size: 8, Imm: -5}, 5: {Op: testZero, Size: 4, Imm: 9}}
 	for _, c := range []struct {
-		name   string
-		edits  []regalloc.Edit
-		store  bool // the machine can do it
-		stores bool
+		edit   regalloc.Edit
+		in     Inst
+		allocs []regalloc.Allocation
+		src    uint32
 	}{
-		{"one store", right, true, true},
-		{"what follows does not read the scratch register", append(slices.Clone(right), move(at, other, r, 8), move(at, scratch, r, 8)), true, true},
-		{"another point follows", append(slices.Clone(right), move(next, other, scratch, 8)), true, true},
-		{"no such store", right, false, false},
-		{"three edits", right[:3], true, false},
-		{"the scratch register is read behind them", append(slices.Clone(right), move(at, other, scratch, 8)), true, false},
-		{"half of the register is saved", with(0, move(at, scratch, r, 4)), true, false},
-		{"another register is saved", with(0, move(at, scratch, other, 8)), true, false},
-		{"the value is made in another one", with(1, remat(at, other)), true, false},
-		{"the value is moved", with(1, move(at, r, other, 8)), true, false},
-		{"a register is written", with(2, move(at, other, r, 4)), true, false},
-		{"another register is stored", with(2, move(at, slot, other, 4)), true, false},
-		{"half of the register is restored", with(3, move(at, r, scratch, 4)), true, false},
-		{"another register is restored", with(3, move(at, other, scratch, 8)), true, false},
-		{"the register is restored later", with(3, move(next, r, scratch, 8)), true, false},
+		{regalloc.Edit{Kind: regalloc.Move, From: slot, To: r, Bytes: 4}, Inst{Op: OpMove, Size: 4}, []regalloc.Allocation{slot, r}, 0},
+		{regalloc.Edit{Kind: regalloc.Swap, From: other, To: r, Bytes: 8}, Inst{Op: testSwap, Size: 8}, []regalloc.Allocation{r, other}, 0},
+		{regalloc.Edit{Kind: regalloc.Remat, To: r, Inst: 4, Bytes: 8}, consts[4], []regalloc.Allocation{r}, 40},
+		{regalloc.Edit{Kind: regalloc.StoreConst, To: slot, Inst: 4, Bytes: 8}, Inst{Op: testStore, Size: 8, Imm: -5}, []regalloc.Allocation{slot}, 0},
+		{regalloc.Edit{Kind: regalloc.StoreConst, To: slot, Inst: 5, Bytes: 4}, Inst{Op: testStore, Size: 4}, []regalloc.Allocation{slot}, 0},
 	} {
-		const constant, store = Op(1), Op(2)
-		e := &Emitter{VC: &VCode{Insts: make([]Inst, 8), Srcs: make([]uint32, 8)}, Target: &Target{Emission: Emission{
-			Emit: func(_ *Emitter, in *Inst, allocs []regalloc.Allocation, _ uint32) {
-				if in.Op == store && (allocs[0] != slot || in.Size != 4 || in.Imm != 5) {
-					t.Errorf("%s: store of %d, %d bytes, to %v", c.name, in.Imm, in.Size, allocs[0])
+		calls := 0
+		e := testEmitter(func(in *Inst, allocs []regalloc.Allocation, src uint32) {
+			if calls++; *in != c.in || len(allocs) < len(c.allocs) || src != c.src {
+				t.Errorf("%v: %+v %v %d, want %+v %v %d", c.edit, *in, allocs, src, c.in, c.allocs, c.src)
+				return
+			}
+			for k, a := range c.allocs {
+				if allocs[k] != a {
+					t.Errorf("%v: operand %d is %v, want %v", c.edit, k, allocs[k], a)
 				}
-			},
-		}}}
-		e.VC.Insts[7] = Inst{Op: constant, Size: 8, Imm: 5}
-		if e.Target.Common.IntConst = constant; c.store {
-			e.Target.Common.StoreImm = store
+			}
+		})
+		copy(e.VC.Insts, consts)
+		e.VC.Srcs[4] = 40
+		if rest := e.edit([]regalloc.Edit{c.edit, c.edit}); len(rest) != 1 || calls != 1 {
+			t.Errorf("%v: %d edits left after %d instructions", c.edit, len(rest), calls)
 		}
-		e.Buf = machbuffer.New(new(machbuffer.Target))
-		e.Target.Env.Scratch[regalloc.Float] = scratch.Reg()
-		want := 1
-		if c.stores {
-			want = constEdits
+		if n := e.maxEdit(&c.edit); n != uint32(c.in.Op) {
+			t.Errorf("%v: bounded like an instruction of row %d, want %d", c.edit, n, c.in.Op)
 		}
-		if got := len(c.edits) - len(e.edit(c.edits)); got != want {
-			t.Errorf("%s: %d edits at once, want %d", c.name, got, want)
+	}
+}
+
+// TestParallelMoves executes random parallel moves as they are resolved and emitted, with swaps and without.
+func TestParallelMoves(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	var places []regalloc.Allocation
+	for n := range 5 {
+		places = append(places, regalloc.InReg(regalloc.IntReg(n)), regalloc.InReg(regalloc.FloatReg(n)), regalloc.InSlot(n))
+	}
+	state := map[regalloc.Allocation]int{}
+	swaps, moves := 0, 0
+	e := testEmitter(func(in *Inst, allocs []regalloc.Allocation, _ uint32) {
+		switch x, y := allocs[0], allocs[1]; in.Op {
+		case testSwap:
+			state[x], state[y] = state[y], state[x]
+			swaps++
+		case OpMove:
+			state[y] = state[x]
+			moves++
 		}
+	})
+	var resolver parmove.Resolver
+	for n := range 100_000 {
+		env := parmove.Env{Scratch: [2]regalloc.PReg{regalloc.NoPReg, regalloc.FloatReg(15)}, Extra: regalloc.InSlot(100)}
+		if n%4 > 0 {
+			env.Swaps = 0x1f
+		}
+		// Mostly a permutation of few places, of integer registers alone if few is 5.
+		few := []int{5, 8, 15}[rng.Intn(3)]
+		at := func(k int) regalloc.Allocation {
+			if few == 5 {
+				return regalloc.InReg(regalloc.IntReg(k))
+			}
+			return places[k]
+		}
+		from := rng.Perm(few)
+		var group []parmove.Move
+		for k, f := range from {
+			if rng.Intn(8) == 0 {
+				f = rng.Intn(few)
+			}
+			if rng.Intn(5) > 0 {
+				group = append(group, parmove.Move{From: at(f), To: at(k), Bytes: 8})
+			}
+		}
+		want := map[regalloc.Allocation]int{}
+		for k, a := range places {
+			state[a], want[a] = k, k
+		}
+		for _, m := range group {
+			want[m.To] = state[m.From]
+		}
+		var out regalloc.Output
+		for _, m := range resolver.Resolve(nil, group, env) {
+			if m.Swap {
+				out.AppendSwap(new(regalloc.Input), 2, m.From, m.To)
+			} else {
+				out.AppendMove(new(regalloc.Input), 2, m.From, m.To, m.Bytes)
+			}
+		}
+		for edits := out.Edits; len(edits) > 0; {
+			edits = e.edit(edits)
+		}
+		for a, v := range want {
+			if state[a] != v {
+				t.Fatalf("%v: %v: %v is %d, want %d", group, out.Edits, a, state[a], v)
+			}
+		}
+	}
+	if swaps < 10_000 || moves < 10_000 {
+		t.Error("too few of a kind:", swaps, moves)
 	}
 }

@@ -101,7 +101,7 @@ func (l *lowering) Run(f *clif.Func, o *BlockOrder, vc *VCode) {
 		l.lowerBlock(b)
 		l.endBlock(b)
 	}
-	l.finish(o)
+	l.finish(o, &l.Target.Common)
 	l.tops.split(l.vc, o)
 }
 

@@ -148,7 +148,7 @@ type CommonRows struct {
 	IntConst, Zero, Instance Op
 	// StoreZero stores a word that is zero: address. StoreImm stores Inst.Imm, sign-extended from 32 bits, to a slot: use; 0 if no instruction can.
 	StoreZero, StoreImm Op
-	// Swap exchanges two integer registers, in no more bytes than a move between two of them: use, use; 0 if no instruction can.
+	// Swap exchanges two integer registers, those of Env.Swaps: use, use; 0 if no instruction can.
 	Swap Op
 	// Call calls function Inst.Symbol, CallInd what the word at an address points to.
 	Call, CallInd Op

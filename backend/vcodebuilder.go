@@ -112,8 +112,8 @@ func (c *VCodeBuilder) EndWith(tail Tail, cond uint8) {
 	c.meta[n].flags |= regalloc.IsTerminator
 }
 
-// finish puts groups in order and fills the rest of the VCode, whose blocks are those of o.
-func (c *VCodeBuilder) finish(o *BlockOrder) {
+// finish puts groups in order and fills the rest of the VCode, whose blocks are those of o. The machine's rows say which constants can be stored.
+func (c *VCodeBuilder) finish(o *BlockOrder, rows *CommonRows) {
 	vc, in := c.vc, &c.vc.In
 	flag := in.Stop
 	c.groups = append(stop.Room(flag, c.groups), group{inst: uint32(len(c.insts)), op: uint32(len(c.Ops))})
@@ -128,7 +128,7 @@ func (c *VCodeBuilder) finish(o *BlockOrder) {
 		if b+1 < len(in.Blocks) {
 			from = c.blockEnd[b+1]
 		}
-		at = c.place(from, c.blockEnd[b], at)
+		at = c.place(from, c.blockEnd[b], at, rows)
 		flag.Poll()
 		bi := &in.Blocks[b]
 		bi.Insts = regalloc.Range{Start: start, End: at.inst}
@@ -140,7 +140,7 @@ func (c *VCodeBuilder) finish(o *BlockOrder) {
 }
 
 // place copies the instructions of the groups, the last of them first, to the VCode, from the given place on, and returns where they end.
-func (c *VCodeBuilder) place(from, to uint32, at group) group {
+func (c *VCodeBuilder) place(from, to uint32, at group, rows *CommonRows) group {
 	vc, in := c.vc, &c.vc.In
 	ops, operands := c.Ops, in.Operands
 	for g := to; g > from; g-- {
@@ -153,7 +153,9 @@ func (c *VCodeBuilder) place(from, to uint32, at group) group {
 				at.op++
 			}
 			if m.remat {
-				in.VRegs[operands[at.op-1].VReg].Remat = regalloc.Inst(at.inst)
+				v := &in.VRegs[operands[at.op-1].VReg]
+				v.Remat = regalloc.Inst(at.inst)
+				_, v.Storable = rows.StoreOf(&c.insts[i], v.Bytes)
 			}
 			in.Insts[at.inst] = regalloc.InstInfo{OperandEnd: at.op, Clobbers: m.clobbers, Flags: m.flags}
 			vc.Insts[at.inst], vc.Srcs[at.inst] = c.insts[i], m.src

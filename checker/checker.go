@@ -23,10 +23,10 @@ type Checker struct {
 	out *regalloc.Output
 
 	// Sets of registers: allocatable ones of each class, and of both, those that
-	// edits may write, and scratch ones.
+	// edits may write, scratch ones, and those that edits may swap.
 	regs                   [regalloc.NumClasses]regalloc.PRegSet
 	allocatable, writeable regalloc.PRegSet
-	scratch                regalloc.PRegSet
+	scratch, swaps         regalloc.PRegSet
 
 	slotWords, argWords uint32
 	areas               [2][4]area // by words of the value less one, and Allocation.Kind

@@ -5,7 +5,7 @@ import "github.com/waot-project/waot/regalloc"
 // apply checks an edit, at a point where edits are allowed, and changes the state as the edit does.
 func (c *Checker) apply(e *regalloc.Edit) *Error {
 	if e.Kind != regalloc.Move {
-		return c.repeat(e)
+		return c.applyOther(e)
 	}
 	n := words8(e.Bytes)
 	from, isFrom := c.locate(e.From, n)
@@ -42,16 +42,63 @@ func (c *Checker) apply(e *regalloc.Edit) *Error {
 // words8 returns how many words a move of the given bytes copies.
 func words8(bytes uint8) uint32 { return (uint32(bytes) + 7) >> 3 }
 
-// repeat is apply for a rematerialisation.
+// applyOther is apply for edits that are not moves.
+func (c *Checker) applyOther(e *regalloc.Edit) *Error {
+	switch e.Kind {
+	case regalloc.Remat, regalloc.StoreConst:
+		return c.repeat(e)
+	case regalloc.Swap:
+		return c.exchange(e)
+	}
+	return c.editFault(e, "of unknown kind")
+}
+
+// repeat is apply for a rematerialisation, into a register or a slot. The instruction may use the int scratch register.
 func (c *Checker) repeat(e *regalloc.Edit) *Error {
-	if msg := c.rematMessage(e); msg != "" {
+	if msg := c.repeatMessage(e.Inst); msg != "" {
 		return c.editFault(e, msg)
 	}
 	s, _ := c.in.OperandRange(e.Inst)
-	to, v := e.To.Reg(), &c.v[c.in.Operands[s].VReg]
-	v.seen = c.start
-	c.write(uint32(to), fact{v.name, c.clock})
-	c.written |= 1 << to
+	v := c.in.Operands[s].VReg
+	to, msg := c.repeatsTo(e, v)
+	if msg != "" {
+		return c.editFault(e, msg)
+	}
+	c.eraseRegs(c.scratch.OfClass(regalloc.Int))
+	c.v[v].seen = c.start
+	c.write(to, fact{c.v[v].name, c.clock})
+	c.written |= 1 << to // no effect for memory
+	return nil
+}
+
+// repeatsTo returns the location into which e makes v again, or says why it may not.
+func (c *Checker) repeatsTo(e *regalloc.Edit, v regalloc.VReg) (loc uint32, msg string) {
+	info := &c.in.VRegs[v]
+	loc, ok := c.locate(e.To, words8(info.Bytes))
+	switch {
+	case e.Kind == regalloc.Remat:
+		if !ok || !e.To.IsReg() || c.writeable>>loc&1 == 0 || loc>>5 != c.v[v].name>>floatShift&1 {
+			return loc, "repeats an instruction into what is no register of its class"
+		}
+	case !info.Storable || e.Bytes != info.Bytes:
+		return loc, "stores a value that cannot be stored so"
+	case !ok || !e.To.IsSlot():
+		return loc, "stores a constant in what is no slot"
+	}
+	return loc, ""
+}
+
+// exchange is apply for a swap.
+func (c *Checker) exchange(e *regalloc.Edit) *Error {
+	from, isFrom := c.locate(e.From, 1)
+	to, isTo := c.locate(e.To, 1)
+	regs := regalloc.PRegSet(1)<<from | regalloc.PRegSet(1)<<to // memory adds no register
+	if !isFrom || !isTo || regs.Len() != 2 || regs&^c.swaps != 0 || e.Bytes != 8 {
+		return c.editFault(e, "a swap of what are not two whole registers that can be exchanged")
+	}
+	c.locs[from], c.locs[to] = c.locs[to], c.locs[from]
+	c.tracked |= regs
+	c.written |= regs
 	return nil
 }
 
@@ -103,23 +150,6 @@ func (c *Checker) moveMessage(e *regalloc.Edit) string {
 		}
 	}
 	return "a move of 16 bytes with an int register"
-}
-
-// rematMessage says what is wrong with a rematerialisation; "" if nothing is.
-func (c *Checker) rematMessage(e *regalloc.Edit) string {
-	if e.Kind != regalloc.Remat {
-		return "of unknown kind"
-	}
-	if msg := c.repeatMessage(e.Inst); msg != "" {
-		return msg
-	}
-	s, _ := c.in.OperandRange(e.Inst)
-	v := c.in.Operands[s].VReg
-	loc := uint32(e.To.Index())
-	if !e.To.IsReg() || c.writeable>>loc&1 == 0 || loc>>5 != c.v[v].name>>floatShift&1 {
-		return "repeats an instruction into what is no register of its class"
-	}
-	return ""
 }
 
 // repeatMessage says why instruction i may not be repeated, nor left out; "" if it may.

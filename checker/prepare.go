@@ -60,7 +60,7 @@ func (c *Checker) setRegs() {
 	for class := range c.regs {
 		c.regs[class] = allocatable.OfClass(regalloc.Class(class))
 	}
-	c.allocatable, c.writeable = allocatable, allocatable|c.scratch
+	c.allocatable, c.writeable, c.swaps = allocatable, allocatable|c.scratch, c.env.Swaps&c.regs[regalloc.Int]
 }
 
 // otherWidths are, by class, how many bytes values have that have not 8.

@@ -151,6 +151,8 @@ type VRegInfo struct {
 	// Ref marks a reference to a collected object: live across a safepoint, it
 	// must be in a slot listed in the stack map.
 	Ref bool
+	// Storable says of a value with Remat that the machine can make it in a slot without a register (StoreConst).
+	Storable bool
 	// Remat, if not NoInst, is an instruction without uses, clobbers or effects
 	// whose only operand is the definition of this register (constraint Reg):
 	// the allocator may repeat it anywhere instead of reloading. It may also leave the instruction itself out, by giving its
@@ -472,6 +474,10 @@ const (
 	Move EditKind = iota
 	// Remat repeats instruction Edit.Inst with its Def in To, a register.
 	Remat
+	// Swap exchanges all 8 bytes of the registers From and To, two of MachineEnv.Swaps.
+	Swap
+	// StoreConst puts the value that instruction Edit.Inst defines, of Bytes bytes, into To, a slot, and changes nothing else: VRegInfo.Storable allows it.
+	StoreConst
 )
 
 // Edit is something to do between instructions. At one point, edits happen one
@@ -485,8 +491,13 @@ type Edit struct {
 }
 
 func (e Edit) String() string {
-	if e.Kind == Remat {
+	switch e.Kind {
+	case Remat:
 		return fmt.Sprintf("%v: %v = remat inst%d", e.Point, e.To, e.Inst)
+	case Swap:
+		return fmt.Sprintf("%v: swap %v, %v", e.Point, e.To, e.From)
+	case StoreConst:
+		return fmt.Sprintf("%v: %v = store%d inst%d", e.Point, e.To, e.Bytes*8, e.Inst)
 	}
 	return fmt.Sprintf("%v: %v = move%d %v", e.Point, e.To, e.Bytes*8, e.From)
 }
@@ -552,6 +563,19 @@ func (o *Output) AppendRemat(in *Input, p ProgPoint, v VReg, to Allocation) {
 	o.Edits = stop.Append(in.Stop, o.Edits, Edit{Point: p, To: to, Inst: in.VRegs[v].Remat, Kind: Remat, Bytes: in.VRegs[v].Bytes})
 }
 
+// AppendSwap is AppendMove for an exchange of two registers.
+func (o *Output) AppendSwap(in *Input, p ProgPoint, from, to Allocation) {
+	o.Stats.Swaps++
+	o.Used = o.Used.Add(from.Reg()).Add(to.Reg())
+	o.Edits = stop.Append(in.Stop, o.Edits, Edit{Point: p, From: from, To: to, Bytes: 8, Kind: Swap})
+}
+
+// AppendStoreConst is AppendMove for v, which is Storable and made again in a slot.
+func (o *Output) AppendStoreConst(in *Input, p ProgPoint, v VReg, to Allocation) {
+	o.Stats.StoredConsts++
+	o.Edits = stop.Append(in.Stop, o.Edits, Edit{Point: p, To: to, Inst: in.VRegs[v].Remat, Kind: StoreConst, Bytes: in.VRegs[v].Bytes})
+}
+
 // Reset empties o, keeping its memory.
 func (o *Output) Reset() {
 	o.Allocs, o.Edits = o.Allocs[:0], o.Edits[:0]
@@ -562,7 +586,7 @@ func (o *Output) Reset() {
 
 // Stats counts what an allocator did.
 type Stats struct {
-	Moves, Spills, Reloads, Remats, LeftOut, Splits int
+	Moves, Spills, Reloads, Swaps, Remats, StoredConsts, LeftOut, Splits int
 	// Live and Refs are how many pairs of a place and a value the function has beyond PairsPerInst for each instruction: of a block, or an edge, and
 	// a value that lives through it, and of a safepoint and a reference that lives across it.
 	Live, Refs int
@@ -592,6 +616,8 @@ type MachineEnv struct {
 	CalleeSaved PRegSet
 	// Scratch of class Float is never allocated: moves between memory go through
 	// it, and it breaks cycles of moves of either class (64 or 128 bits).
-	// Scratch[Int] is NoPReg where the machine has none.
+	// Scratch[Int] is NoPReg where the machine has none; instructions that are made again, by Remat and StoreConst, may change it.
 	Scratch [NumClasses]PReg
+	// Swaps are the registers of which one instruction, a Swap, exchanges any two: allocatable ones of class Int, or none.
+	Swaps PRegSet
 }

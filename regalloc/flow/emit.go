@@ -21,7 +21,7 @@ func (em *emitter) emit(fn function, list *moveList) {
 	em.function, em.moveList = fn, list
 	em.moves.UsedExtra = false
 	extra := em.Out.SlotWords + em.Out.SlotWords&1
-	env := parmove.Env{Scratch: em.Env.Scratch, Extra: regalloc.InSlot(extra)}
+	env := parmove.Env{Scratch: em.Env.Scratch, Swaps: em.Env.Swaps, Extra: regalloc.InSlot(extra)}
 	em.Out.Edits = stop.Grow(em.In.Stop, em.Out.Edits, len(em.recs))
 	for i, head := range em.heads {
 		if head == None {
@@ -69,6 +69,10 @@ func (em *emitter) emitGroup(i uint32, when uint8, head uint32, env *parmove.Env
 	default:
 		em.ordered = em.moves.Resolve(em.ordered[:0], em.group, *env)
 		for _, m := range em.ordered {
+			if m.Swap {
+				em.Out.AppendSwap(em.In, point, m.From, m.To)
+				continue
+			}
 			em.emitMove(point, m.From, m.To, m.Bytes)
 		}
 	}
@@ -92,9 +96,8 @@ func (em *emitter) emitRemat(point regalloc.ProgPoint, v uint32, to regalloc.All
 	em.Out.AppendRemat(em.In, point, regalloc.VReg(v), to)
 }
 
-// rematToSlot rematerialises into a slot by way of a register: one that another
-// rematerialisation will overwrite anyway, or else one that the float scratch saves
-// meanwhile.
+// rematToSlot rematerialises into a slot: by way of a register that another rematerialisation will overwrite anyway; or else straight, if the machine
+// can; or else by way of a register that the float scratch saves meanwhile.
 func (em *emitter) rematToSlot(point regalloc.ProgPoint, x *rec) {
 	class := em.ClassOf(x.vreg)
 	for _, r := range em.remats {
@@ -103,6 +106,10 @@ func (em *emitter) rematToSlot(point regalloc.ProgPoint, x *rec) {
 			em.emitMove(point, to, x.to, em.Bytes(x.vreg))
 			return
 		}
+	}
+	if em.In.VRegs[x.vreg].Storable {
+		em.Out.AppendStoreConst(em.In, point, regalloc.VReg(x.vreg), x.to)
+		return
 	}
 	reg := regalloc.InReg(em.Env.Order[class][0])
 	scratch := regalloc.InReg(em.Env.Scratch[regalloc.Float])

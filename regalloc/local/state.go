@@ -3,6 +3,7 @@ package local
 import (
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/flow"
+	"github.com/waot-project/waot/regalloc/parmove"
 )
 
 const numRegs = 64
@@ -55,6 +56,15 @@ func (a *Allocator) inReg(v uint32, x *value) bool { return a.file[x.where] == v
 // edit appends a move where the walk is.
 func (a *Allocator) edit(from, to regalloc.Allocation, bytes uint8) {
 	a.out.AppendMove(a.in, a.point, from, to, bytes)
+}
+
+// move appends a step of a parallel move where the walk is.
+func (a *Allocator) move(m *parmove.Move) {
+	if m.Swap {
+		a.out.AppendSwap(a.in, a.point, m.From, m.To)
+		return
+	}
+	a.edit(m.From, m.To, m.Bytes)
 }
 
 // remat makes v again in r.

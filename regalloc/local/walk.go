@@ -261,13 +261,13 @@ func (a *Allocator) passArgs(e *regalloc.Edge) {
 		m := &a.group[0]
 		a.edit(m.From, m.To, m.Bytes)
 	default:
-		env := parmove.Env{Scratch: a.env.Scratch}
+		env := parmove.Env{Scratch: a.env.Scratch, Swaps: a.env.Swaps}
 		if between > 1 {
 			env.Extra = a.extraSlot()
 		}
 		a.ordered = a.moves.Resolve(a.ordered[:0], a.group, env)
 		for k := range a.ordered {
-			a.edit(a.ordered[k].From, a.ordered[k].To, a.ordered[k].Bytes)
+			a.move(&a.ordered[k])
 		}
 	}
 	a.passRemats()
@@ -288,8 +288,12 @@ func (a *Allocator) passRemats() {
 	}
 }
 
-// rematToSlot makes a value again in a slot, by way of a register, which the scratch register saves meanwhile.
+// rematToSlot makes a value again in a slot: straight, if the machine can, or else by way of a register, which the scratch register saves meanwhile.
 func (a *Allocator) rematToSlot(m rematMove) {
+	if a.in.VRegs[m.v].Storable {
+		a.out.AppendStoreConst(a.in, a.point, regalloc.VReg(m.v), m.to)
+		return
+	}
 	x := &a.values[m.v]
 	r := a.env.Order[x.class()][0]
 	reg, scratch, width := regalloc.InReg(r), regalloc.InReg(a.env.Scratch[regalloc.Float]), uint8(8)

@@ -39,7 +39,7 @@ func TestExtra(t *testing.T) {
 	} {
 		var r Resolver
 		a, b := c.cycle[0], c.cycle[1]
-		out := r.Resolve(nil, []Move{{a, b, c.bytes}, {b, a, c.bytes}}, c.env)
+		out := r.Resolve(nil, []Move{of(a, b, c.bytes), of(b, a, c.bytes)}, c.env)
 		if c.via != 0 && (len(out) != 3 || out[0].To != c.via) {
 			t.Errorf("%s: %v, not by %v", c.name, out, c.via)
 		}

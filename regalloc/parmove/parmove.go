@@ -10,15 +10,16 @@
 // places: on edges, before instructions with constrained operands, after calls.
 //
 // Input: moves between locations with distinct destinations.
-// Output: moves to be done in order, none of them from memory to memory.
+// Output: moves and swaps to be done in order, no move from memory to memory.
 package parmove
 
 import "github.com/waot-project/waot/regalloc"
 
-// Move copies Bytes bytes (4, 8 or 16) from From to To.
+// Move copies Bytes bytes (4, 8 or 16) from From to To. In what Resolve returns it may be a swap, which exchanges two registers of Env.Swaps.
 type Move struct {
 	From, To regalloc.Allocation
 	Bytes    uint8
+	Swap     bool
 }
 
 // Env says what a Resolver may use besides the locations of the moves.
@@ -26,6 +27,8 @@ type Env struct {
 	// Scratch registers; the one of class Float must exist and takes part in no
 	// move. Scratch[Int] may be NoPReg.
 	Scratch [regalloc.NumClasses]regalloc.PReg
+	// Swaps are registers of which one instruction exchanges any two; no move of more than 8 bytes has one of them at an end.
+	Swaps regalloc.PRegSet
 	// Temp is a register that holds nothing of value and takes part in no move,
 	// or NoAllocation.
 	Temp regalloc.Allocation
@@ -199,7 +202,7 @@ func (r *Resolver) trees(moves []Move) {
 	}
 }
 
-// breakCycle emits the moves of the cycle that t is on.
+// breakCycle emits the moves of the cycle that t is on, or swaps.
 func (r *Resolver) breakCycle(moves []Move, t uint32) {
 	r.cycle = r.cycle[:0]
 	for n := t; len(r.cycle) == 0 || n != t; n = r.from[r.nodes[n].writer] {
@@ -207,6 +210,10 @@ func (r *Resolver) breakCycle(moves []Move, t uint32) {
 	}
 	first, saved := r.opening(moves)
 	n := len(r.cycle)
+	if r.swappable(saved) {
+		r.swap(first)
+		return
+	}
 	last := r.cycle[(first+n-1)%n]
 	bytes := moves[r.nodes[last].writer].Bytes
 	head := &r.nodes[r.cycle[first]]
@@ -218,6 +225,32 @@ func (r *Resolver) breakCycle(moves []Move, t uint32) {
 		r.emit(m.From, m.To, m.Bytes)
 	}
 	r.emit(saved, r.nodes[last].loc, bytes)
+	for _, c := range r.cycle {
+		r.nodes[c].writer = none
+	}
+}
+
+// swappable reports whether swaps do for r.cycle what moves through the scratch register saved would do. A register outside that has the saved element
+// already is better: with it the moves are as many as the swaps and one more, and each of them is shorter.
+func (r *Resolver) swappable(saved regalloc.Allocation) bool {
+	if r.env.Swaps == 0 || saved != regalloc.InReg(r.env.Scratch[regalloc.Float]) {
+		return false
+	}
+	for _, c := range r.cycle {
+		if a := r.nodes[c].loc; !a.IsReg() || !r.env.Swaps.Has(a.Reg()) {
+			return false
+		}
+	}
+	return true
+}
+
+// swap emits r.cycle as swaps of neighbours: after each, the first of the two has what it receives, and the second what the element in front of them had.
+func (r *Resolver) swap(first int) {
+	n := len(r.cycle)
+	for i := range n - 1 {
+		to, from := &r.nodes[r.cycle[(first+i)%n]], &r.nodes[r.cycle[(first+i+1)%n]]
+		r.out = append(r.out, Move{From: from.loc, To: to.loc, Bytes: 8, Swap: true})
+	}
 	for _, c := range r.cycle {
 		r.nodes[c].writer = none
 	}
@@ -270,8 +303,8 @@ func (r *Resolver) opening(moves []Move) (first int, saved regalloc.Allocation) 
 func (r *Resolver) emit(from, to regalloc.Allocation, bytes uint8) {
 	if from.IsMem() && to.IsMem() {
 		s := regalloc.InReg(r.env.Scratch[regalloc.Float])
-		r.out = append(r.out, Move{from, s, bytes}, Move{s, to, bytes})
+		r.out = append(r.out, Move{From: from, To: s, Bytes: bytes}, Move{From: s, To: to, Bytes: bytes})
 		return
 	}
-	r.out = append(r.out, Move{from, to, bytes})
+	r.out = append(r.out, Move{From: from, To: to, Bytes: bytes})
 }

@@ -24,6 +24,7 @@ func env() regalloc.MachineEnv {
 	e := regalloc.MachineEnv{Scratch: [regalloc.NumClasses]regalloc.PReg{regalloc.NoPReg, scratch}}
 	e.Order[regalloc.Int], e.Order[regalloc.Float] = intOrder, floatOrder
 	e.Allocatable = regalloc.SetOf(intOrder...) | regalloc.SetOf(floatOrder...)
+	e.Swaps = regalloc.SetOf(intOrder...) // CommonRows.Swap
 	for _, r := range abi.X64.CalleeSavedInt {
 		e.CalleeSaved = e.CalleeSaved.Add(regalloc.IntReg(int(r)))
 	}

@@ -37,3 +37,10 @@ func TestStoreConst(t *testing.T) {
 		}
 	}
 }
+
+// TestSwaps: allocators may exchange the integer registers that they have, as one row does that.
+func TestSwaps(t *testing.T) {
+	if e := env(); common.Swap != asm.Xchg || e.Swaps != e.Allocatable.OfClass(regalloc.Int) {
+		t.Errorf("row %d exchanges %x of %x", common.Swap, uint64(e.Swaps), uint64(e.Allocatable))
+	}
+}

@@ -89,11 +89,19 @@ func (s *sim) edits(p regalloc.ProgPoint) error {
 	}
 	for ; s.edit < len(s.out.Edits) && s.out.Edits[s.edit].Point == p; s.edit++ {
 		e := s.out.Edits[s.edit]
-		if e.Kind == regalloc.Remat {
+		switch e.Kind {
+		case regalloc.Remat, regalloc.StoreConst:
+			if p := s.env.Scratch[regalloc.Int]; p != regalloc.NoPReg {
+				s.garbage(p)
+			}
 			v := s.in.OperandsOf(e.Inst)[0].VReg
 			if err := s.write(e.To, v, s.rematID(v)); err != nil {
 				return err
 			}
+			continue
+		case regalloc.Swap:
+			x, y := &s.regs[e.From.Reg()], &s.regs[e.To.Reg()]
+			*x, *y = *y, *x
 			continue
 		}
 		if e.From.IsMem() && e.To.IsMem() {

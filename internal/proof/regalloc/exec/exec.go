@@ -335,8 +335,11 @@ func (x *Executor) apply(e regalloc.Edit) error {
 	if e.To.IsReg() && (e.To.Index() >= len(x.regs) || !may.Has(e.To.Reg())) {
 		return errors.New("writes a register it may not")
 	}
-	if e.Kind == regalloc.Remat {
+	switch e.Kind {
+	case regalloc.Remat, regalloc.StoreConst:
 		return x.remat(e)
+	case regalloc.Swap:
+		return x.swap(e)
 	}
 	n := int(e.Bytes+7) / 8
 	if e.Kind != regalloc.Move || e.Bytes != 4 && e.Bytes != 8 && e.Bytes != 16 || e.From.IsMem() && e.To.IsMem() || e.To.IsArg() {
@@ -361,15 +364,44 @@ func (x *Executor) apply(e regalloc.Edit) error {
 	return nil
 }
 
+// remat makes a value again, in a register or in a slot. The instruction may change the int scratch register.
 func (x *Executor) remat(e regalloc.Edit) error {
 	if int64(e.Inst) >= int64(len(x.in.Insts)) {
 		return errors.New("there is no such instruction")
 	}
 	ops := x.in.OperandsOf(e.Inst)
-	if len(ops) != 1 || x.in.VRegs[ops[0].VReg].Remat != e.Inst || !e.To.IsReg() || e.To.Reg().Class() != x.in.VRegs[ops[0].VReg].Class {
+	if len(ops) != 1 || x.in.VRegs[ops[0].VReg].Remat != e.Inst {
 		return errors.New("the instruction cannot be repeated so")
 	}
-	x.put(e.To, ops[0].VReg, x.constant(ops[0].VReg))
+	v := ops[0].VReg
+	info := x.in.VRegs[v]
+	switch {
+	case e.Kind == regalloc.Remat:
+		if !e.To.IsReg() || e.To.Reg().Class() != info.Class {
+			return errors.New("the instruction cannot be repeated so")
+		}
+	case !info.Storable || e.Bytes != info.Bytes || !e.To.IsSlot():
+		return errors.New("there is no such store")
+	case x.words(e.To, info.Words()) == nil:
+		return errors.New("there is no such location")
+	}
+	x.clobber(regalloc.WholeRegs(x.scratch().OfClass(regalloc.Int)))
+	x.put(e.To, v, x.constant(v))
+	return nil
+}
+
+// swap exchanges two int registers.
+func (x *Executor) swap(e regalloc.Edit) error {
+	for _, a := range [...]regalloc.Allocation{e.From, e.To} {
+		if !a.IsReg() || a.Index() >= len(x.regs) || !x.env.Swaps.Has(a.Reg()) {
+			return errors.New("there is no such swap")
+		}
+	}
+	if e.From == e.To || e.Bytes != 8 {
+		return errors.New("there is no such swap")
+	}
+	from, to := &x.regs[e.From.Index()], &x.regs[e.To.Index()]
+	*from, *to = *to, *from
 	return nil
 }
 

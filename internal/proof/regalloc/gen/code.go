@@ -151,12 +151,13 @@ func (g *gen) shuffleOperands(x *inst) {
 }
 
 // constant makes an instruction that only defines a value, mostly one that may
-// be repeated.
+// be repeated. Every other integer among these can be stored without a register.
 func (g *gen) constant(kind int) regalloc.VReg {
 	v := g.exactVReg(kind)
 	x := inst{ops: []regalloc.Operand{regalloc.DefOf(v, regalloc.Reg)}, remat: regalloc.NoVReg}
 	if g.chance(0.7) || g.cfg.Quick {
 		x.remat = v
+		g.vregs[v].Storable = g.vregs[v].Class == regalloc.Int && v&1 == 0
 	}
 	g.add(x)
 	return v

@@ -9,7 +9,7 @@ func Envs() []*regalloc.MachineEnv {
 
 // X64 returns a machine like x86-64 with a call convention like that of System V.
 func X64() *regalloc.MachineEnv {
-	return makeEnv([]int{0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15}, 5, 15, 0, regalloc.NoPReg, regalloc.FloatReg(15))
+	return swapping(makeEnv([]int{0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15}, 5, 15, 0, regalloc.NoPReg, regalloc.FloatReg(15)))
 }
 
 // A64 returns a machine like AArch64: an int scratch register too, and float registers
@@ -26,7 +26,13 @@ func A64() *regalloc.MachineEnv {
 
 // Small has six registers of each class, two of them callee-saved.
 func Small() *regalloc.MachineEnv {
-	return makeEnv([]int{0, 1, 2, 3, 4, 5}, 2, 6, 2, regalloc.NoPReg, regalloc.FloatReg(6))
+	return swapping(makeEnv([]int{0, 1, 2, 3, 4, 5}, 2, 6, 2, regalloc.NoPReg, regalloc.FloatReg(6)))
+}
+
+// swapping makes env exchange any two int registers.
+func swapping(env *regalloc.MachineEnv) *regalloc.MachineEnv {
+	env.Swaps = env.Allocatable.OfClass(regalloc.Int)
+	return env
 }
 
 // makeEnv makes a machine with the given int registers and the given number of float

@@ -67,6 +67,8 @@ var features = [...]feature{
 	{"spills", true, func(_ *regalloc.Input, out *regalloc.Output) int { return out.Stats.Spills }},
 	{"reloads", false, func(_ *regalloc.Input, out *regalloc.Output) int { return out.Stats.Reloads }},
 	{"splits", false, func(_ *regalloc.Input, out *regalloc.Output) int { return out.Stats.Splits }},
+	{"swaps", false, func(_ *regalloc.Input, out *regalloc.Output) int { return out.Stats.Swaps }},
+	{"constants stored", false, func(_ *regalloc.Input, out *regalloc.Output) int { return out.Stats.StoredConsts }},
 	{"remats", false, func(_ *regalloc.Input, out *regalloc.Output) int { return out.Stats.Remats }},
 	{"blocks where registers are not saved", false, func(_ *regalloc.Input, out *regalloc.Output) (n int) {
 		for _, unsaved := range out.Unsaved {
