@@ -24,6 +24,7 @@ func testEnv() *regalloc.MachineEnv {
 		env.Allocatable = env.Allocatable.Add(regalloc.IntReg(n)).Add(regalloc.FloatReg(n))
 	}
 	env.CalleeSaved = homeRegs()
+	env.Swaps = env.Allocatable.OfClass(regalloc.Int)
 	return env
 }
 
@@ -405,7 +406,8 @@ func (g *gen) flatten() *regalloc.Input {
 		info.Insts.Start = uint32(len(in.Insts))
 		for _, gi := range b.insts {
 			if gi.remat {
-				in.VRegs[gi.ops[0].VReg].Remat = regalloc.Inst(len(in.Insts))
+				v := &in.VRegs[gi.ops[0].VReg]
+				v.Remat, v.Storable = regalloc.Inst(len(in.Insts)), v.Class == regalloc.Int && gi.ops[0].VReg&1 == 0
 			}
 			in.Operands = append(in.Operands, gi.ops...)
 			in.Insts = append(in.Insts, regalloc.InstInfo{OperandEnd: uint32(len(in.Operands)), Clobbers: gi.clobbers, Flags: gi.flags})

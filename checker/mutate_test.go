@@ -64,6 +64,8 @@ func (m *mutator) edit(ok func(e regalloc.Edit) bool) int {
 func anyEdit(regalloc.Edit) bool   { return true }
 func isMove(e regalloc.Edit) bool  { return e.Kind == regalloc.Move }
 func isRemat(e regalloc.Edit) bool { return e.Kind == regalloc.Remat }
+func isSwap(e regalloc.Edit) bool  { return e.Kind == regalloc.Swap }
+func isStore(e regalloc.Edit) bool { return e.Kind == regalloc.StoreConst }
 
 // other is a location like l, but not l.
 func (m *mutator) other(l loc) loc {
@@ -104,10 +106,21 @@ func (m *mutator) withEdit(ok func(regalloc.Edit) bool, f func(e *regalloc.Edit)
 		return false
 	}
 	f(&m.out.Edits[k])
-	if a := m.out.Edits[k].To; a.IsReg() {
-		m.out.Used = m.out.Used.Add(a.Reg())
+	for _, a := range [...]loc{m.out.Edits[k].From, m.out.Edits[k].To} {
+		if a.IsReg() {
+			m.out.Used = m.out.Used.Add(a.Reg())
+		}
 	}
 	return true
+}
+
+// dropEdit removes a random edit.
+func (m *mutator) dropEdit(ok func(regalloc.Edit) bool) bool {
+	k := m.edit(ok)
+	if k >= 0 {
+		m.out.Edits = slices.Delete(m.out.Edits, k, k+1)
+	}
+	return k >= 0
 }
 
 // mustFail marks faults that are faults whatever the code then does; claims
@@ -179,19 +192,48 @@ var outputFaults = []fault{
 		_, e := m.in.OperandRange(0)
 		return e > 0 && m.setAlloc(m.IntN(int(e)))
 	}},
-	{name: "drop edit", f: func(m *mutator) bool {
-		k := m.edit(anyEdit)
-		if k >= 0 {
-			m.out.Edits = slices.Delete(m.out.Edits, k, k+1)
-		}
-		return k >= 0
-	}},
+	{name: "drop edit", f: func(m *mutator) bool { return m.dropEdit(anyEdit) }},
 	{name: "drop spill", f: func(m *mutator) bool {
-		k := m.edit(func(e regalloc.Edit) bool { return isMove(e) && e.To.IsSlot() })
-		if k >= 0 {
-			m.out.Edits = slices.Delete(m.out.Edits, k, k+1)
-		}
-		return k >= 0
+		return m.dropEdit(func(e regalloc.Edit) bool { return isMove(e) && e.To.IsSlot() })
+	}},
+	{name: "drop swap", f: func(m *mutator) bool { return m.dropEdit(isSwap) }},
+	{name: "drop stored constant", f: func(m *mutator) bool { return m.dropEdit(isStore) }},
+	{name: "swap of a wrong register", f: func(m *mutator) bool {
+		return m.withEdit(isSwap, func(e *regalloc.Edit) { e.From = m.other(e.From) })
+	}},
+	{name: "swap as a move", f: func(m *mutator) bool {
+		return m.withEdit(isSwap, func(e *regalloc.Edit) { e.Kind = regalloc.Move })
+	}},
+	{name: "move as a swap", f: func(m *mutator) bool {
+		return m.withEdit(isMove, func(e *regalloc.Edit) { e.Kind = regalloc.Swap })
+	}},
+	{name: "swap of what cannot be swapped", mustFail: true, f: func(m *mutator) bool {
+		return m.withEdit(isSwap, func(e *regalloc.Edit) {
+			e.From = [...]loc{regalloc.InReg(scratchReg), regalloc.InReg(7), regalloc.InReg(32), regalloc.InSlot(0), regalloc.NoAllocation, e.To}[m.IntN(6)]
+		})
+	}},
+	{name: "swap of another width", mustFail: true, f: func(m *mutator) bool {
+		return m.withEdit(isSwap, func(e *regalloc.Edit) { e.Bytes = [...]uint8{0, 4, 16}[m.IntN(3)] })
+	}},
+	{name: "constant stored in a wrong slot", f: func(m *mutator) bool {
+		return m.withEdit(isStore, func(e *regalloc.Edit) { e.To = m.other(e.To) })
+	}},
+	{name: "another constant stored", f: func(m *mutator) bool {
+		return m.withEdit(isStore, func(e *regalloc.Edit) {
+			for _, v := range m.in.VRegs {
+				if v.Storable && m.IntN(3) == 0 {
+					e.Inst, e.Bytes = v.Remat, v.Bytes
+				}
+			}
+		})
+	}},
+	{name: "constant stored in no slot", mustFail: true, f: func(m *mutator) bool {
+		return m.withEdit(isStore, func(e *regalloc.Edit) {
+			e.To = [...]loc{regalloc.InReg(0), regalloc.InArg(0), regalloc.InSlot(m.out.SlotWords)}[m.IntN(3)]
+		})
+	}},
+	{name: "constant stored with another width", mustFail: true, f: func(m *mutator) bool {
+		return m.withEdit(isStore, func(e *regalloc.Edit) { e.Bytes ^= 12 })
 	}},
 	{name: "duplicate edit elsewhere", f: func(m *mutator) bool {
 		k, j := m.edit(anyEdit), m.edit(anyEdit)
@@ -562,6 +604,15 @@ var allocatorFaults = []fault{
 		}
 		v.Bytes = 4
 		return true
+	}},
+	{name: "constant thought to be storable", f: func(m *mutator) bool {
+		changed := false
+		for k := range m.in.VRegs {
+			if v := &m.in.VRegs[k]; v.Remat != regalloc.NoInst && v.Class == regalloc.Int && !v.Storable {
+				v.Storable, changed = true, true
+			}
+		}
+		return changed
 	}},
 	{name: "another value used", f: func(m *mutator) bool {
 		k := m.operand(m.reads)

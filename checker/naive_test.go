@@ -172,6 +172,28 @@ func (a *naive) edit(p regalloc.ProgPoint, e regalloc.Edit) {
 	if e.To.IsReg() {
 		a.out.Used = a.out.Used.Add(e.To.Reg())
 	}
+	if e.Kind == regalloc.Swap {
+		a.out.Used = a.out.Used.Add(e.From.Reg())
+	}
+}
+
+// swap exchanges two registers there and back, or turns three by as many swaps and then by moves.
+func (a *naive) swap(p regalloc.ProgPoint) {
+	order := a.Perm(len(a.env.Order[regalloc.Int]))
+	reg := func(k int) loc { return regalloc.InReg(a.env.Order[regalloc.Int][order[k]]) }
+	exchange := func(x, y int) {
+		a.edit(p, regalloc.Edit{Kind: regalloc.Swap, From: reg(x), To: reg(y), Bytes: 8})
+	}
+	exchange(0, 1)
+	if a.IntN(2) == 0 {
+		exchange(1, 0)
+		return
+	}
+	exchange(1, 2)
+	s := regalloc.InReg(scratchReg) // now 0 has what 1 had, 1 what 2 had, and 2 what 0 had
+	for _, m := range [...][2]loc{{reg(0), s}, {reg(2), reg(0)}, {reg(1), reg(2)}, {s, reg(1)}} {
+		a.edit(p, regalloc.Edit{From: m[0], To: m[1], Bytes: 8})
+	}
 }
 
 // move copies v's value, through the scratch register where needed.
@@ -285,7 +307,11 @@ func (a *naive) callResult(b regalloc.Block, v vreg) loc {
 func (a *naive) edgeMoves(p regalloc.ProgPoint, e regalloc.Edge) {
 	args, params := a.in.ArgsOf(e), a.in.ParamsOf(e.To)
 	for k, v := range params {
-		if a.live[e.To][v] {
+		switch info := &a.in.VRegs[args[k]]; {
+		case !a.live[e.To][v]:
+		case info.Storable && a.shadow[v].IsSlot() && a.IntN(2) == 0:
+			a.edit(p, regalloc.Edit{Kind: regalloc.StoreConst, Inst: info.Remat, To: a.shadow[v], Bytes: info.Bytes})
+		default:
 			a.move(p, a.home[args[k]], a.shadow[v], v)
 		}
 	}
@@ -359,6 +385,9 @@ func (a *naive) inst(b regalloc.Block, i regalloc.Inst) {
 		if op.Access.Reads() {
 			a.load(regalloc.Before(i), allocs[k], op.VReg)
 		}
+	}
+	if i > 0 && a.IntN(8) == 0 {
+		a.swap(regalloc.Before(i))
 	}
 	a.after(b, i, ops, allocs, clob, term)
 }

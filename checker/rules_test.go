@@ -17,6 +17,7 @@ type code struct {
 	allocs []loc
 	out    *regalloc.Output
 	in     *regalloc.Input
+	env    *regalloc.MachineEnv // nil is testEnv
 }
 
 // add appends an instruction with its allocations to b, which must be the last
@@ -219,6 +220,51 @@ func change(c *code, f func(c *code)) *code {
 	return c
 }
 
+func swap(x, y loc) regalloc.Edit {
+	return regalloc.Edit{Point: after0, Kind: regalloc.Swap, From: x, To: y, Bytes: 8}
+}
+
+// swapped is one block: inst0 defines %0 in p0, %1 in p1; inst1 reads %0 in p1 and %1 in p0.
+func swapped(edits ...regalloc.Edit) *code {
+	c := pair(0, []operand{use(0, regalloc.Reg), use(1, regalloc.Reg)}, r(1), r(0))
+	c.edits(edits...)
+	return c
+}
+
+// stored is straight with a constant of the kind that is defined in p0, stored in s1 and read there.
+func stored(kind int, f func(c *code)) *code {
+	return change(straight(kind, r(0), s(1)), func(c *code) {
+		v := &c.in.VRegs[0]
+		v.Remat, v.Storable = 0, true
+		c.in.Operands[0].Constraint = regalloc.Reg
+		c.edits(regalloc.Edit{Point: before1, Kind: regalloc.StoreConst, To: s(1), Inst: 0, Bytes: v.Bytes})
+		f(c)
+	})
+}
+
+// intScratch is one block for a machine with the int scratch register p7: inst0 defines the constant %0, inst1 %1 in p1, inst2 reads %1 in p2, where it
+// comes by way of p7. If across is set, %0 is made again meanwhile.
+func intScratch(across bool) *code {
+	c := &code{}
+	v, w := c.vreg(0), c.vreg(0)
+	b := c.block()
+	c.add(b, 0, 0, []operand{def(v)}, r(0))
+	c.add(b, 0, 0, []operand{def(w)}, r(1))
+	c.add(b, 0, 0, []operand{use(w, regalloc.Reg)}, r(2))
+	c.ret(b, nil)
+	c.finish()
+	c.in.VRegs[v].Remat = 0
+	c.env = testEnv()
+	c.env.Scratch[regalloc.Int] = regalloc.IntReg(7)
+	at := regalloc.After(1)
+	edits := []regalloc.Edit{move(at, r(7), r(1), 8), move(at, r(2), r(7), 8), {Point: at, Kind: regalloc.Remat, To: r(3), Inst: 0, Bytes: 8}}
+	if across {
+		edits[1], edits[2] = edits[2], edits[1]
+	}
+	c.edits(edits...)
+	return c
+}
+
 func TestRules(t *testing.T) {
 	late, early := with(use(1, 0), regalloc.LateUse), with(def(2), regalloc.EarlyDef)
 	low, high := regalloc.Clobbers{Low: regalloc.SetOf(34)}, regalloc.Clobbers{High: regalloc.SetOf(34)}
@@ -335,6 +381,72 @@ func TestRules(t *testing.T) {
 			c.in.ClobberSets, c.in.Insts[0].Clobbers = []regalloc.Clobbers{{}, {High: 1 << 40}}, 1
 		}), checker.RuleEdit, "more than"},
 
+		{"remat, with the int scratch register used", intScratch(false), no, ""},
+		{"remat, with the int scratch register in use", intScratch(true), checker.RuleUse, "inst2 operand 0 %1"},
+
+		{"swap", swapped(swap(r(0), r(1))), no, ""},
+		{"swap, the other way round", swapped(swap(r(1), r(0))), no, ""},
+		{"no swap", swapped(move(after0, r(4), r(0), 8)), checker.RuleUse, ""},
+		{"swap of another register", swapped(swap(r(0), r(2))), checker.RuleUse, "operand 0 %0 in p1i"},
+		{"swap twice", swapped(swap(r(0), r(1)), swap(r(0), r(1))), checker.RuleUse, ""},
+		{"swap with nothing", change(straight(4, r(0), r(1)), func(c *code) { c.edits(swap(r(1), r(0))) }), no, ""},
+		{"swap loses nothing, but leaves nothing", change(straight(0, r(0), r(0)), func(c *code) { c.edits(swap(r(0), r(1))) }), checker.RuleUse, "read from where nothing known is"},
+		{"swap of one register", swapped(swap(r(0), r(0))), checker.RuleEdit, "a swap of what are not two whole registers"},
+		{"swap of floats", change(straight(1, f(0), f(1)), func(c *code) { c.edits(swap(f(0), f(1))) }), checker.RuleEdit, "a swap of"},
+		{"swap of an int and a float", swapped(swap(r(0), f(1))), checker.RuleEdit, "a swap of"},
+		{"swap of a float and an int", swapped(swap(f(1), r(0))), checker.RuleEdit, "a swap of"},
+		{"swap with a slot", swapped(swap(r(0), s(1))), checker.RuleEdit, "a swap of"},
+		{"swap of a slot", swapped(swap(s(1), r(0))), checker.RuleEdit, "a swap of"},
+		{"swap with nowhere", swapped(swap(r(0), 0)), checker.RuleEdit, "a swap of"},
+		{"swap with the scratch register", swapped(swap(r(0), f(15))), checker.RuleEdit, "a swap of"},
+		{"swap with a register that the machine keeps", swapped(swap(r(0), r(9))), checker.RuleEdit, "a swap of"},
+		{"swap with no register", swapped(swap(r(0), r(0)+64)), checker.RuleEdit, "a swap of"},
+		{"swap of halves", swapped(regalloc.Edit{Point: after0, Kind: regalloc.Swap, From: r(0), To: r(1), Bytes: 4}), checker.RuleEdit, "a swap of"},
+		{"swap of a reference over a safepoint", change(safepoint(r(11), 0), func(c *code) {
+			c.edits(swap(r(10), r(11)))
+			c.out.StackMapSlots, c.out.StackMaps[0].Slots = nil, regalloc.Range{}
+		}), checker.RuleUse, "reference not in the stack map"},
+		{"swap of a reference behind a safepoint", change(safepoint(r(11)), func(c *code) {
+			c.edits(regalloc.Edit{Point: regalloc.After(1), Kind: regalloc.Swap, From: r(10), To: r(11), Bytes: 8})
+		}), checker.RuleUse, ""},
+		{"swap, one not in Used", change(swapped(swap(r(0), r(1))), func(c *code) {
+			c.edits(swap(r(0), r(1)), swap(r(5), r(6)))
+			c.out.Used = regalloc.SetOf(0, 1, 6)
+		}), checker.RuleUsed, "p5i"},
+		{"swap, the other not in Used", change(swapped(swap(r(0), r(1))), func(c *code) {
+			c.edits(swap(r(0), r(1)), swap(r(6), r(5)))
+			c.out.Used = regalloc.SetOf(0, 1, 6)
+		}), checker.RuleUsed, "p5i"},
+
+		{"stored constant", stored(0, func(*code) {}), no, ""},
+		{"stored constant of 4 bytes", stored(4, func(*code) {}), no, ""},
+		{"stored null reference", stored(3, func(*code) {}), no, ""},
+		{"stored constant, left out", stored(0, func(c *code) { c.out.Allocs[0] = regalloc.NoAllocation }), no, ""},
+		{"stored elsewhere", stored(0, func(c *code) { c.out.Edits[0].To = s(2) }), checker.RuleUse, "in s1"},
+		{"stored over", stored(0, func(c *code) { c.edits(c.out.Edits[0], move(before1, s(1), r(3), 8)) }), checker.RuleUse, "in s1"},
+		{"stored over the upper half", stored(0, func(c *code) {
+			w := c.vreg(2)
+			c.in.VRegs = append(c.in.VRegs, c.vregs[w])
+			c.in.Operands = slices.Insert(c.in.Operands, 1, regalloc.DefOf(w, regalloc.Any), regalloc.UseOf(w, regalloc.Any))
+			c.out.Allocs = slices.Insert(c.out.Allocs, 1, s(0), s(0))
+			c.in.Insts[0].OperandEnd, c.in.Insts[1].OperandEnd, c.in.Insts[2].OperandEnd = 1, 2, 4
+			c.out.Edits[0].Point = regalloc.After(1)
+		}), checker.RuleUse, "only the lower half of %1"},
+		{"stored in a register", stored(0, func(c *code) { c.out.Edits[0].To = r(1) }), checker.RuleEdit, "a constant in what is no slot"},
+		{"stored in an argument word", stored(0, func(c *code) { c.out.Edits[0].To = regalloc.InArg(0) }), checker.RuleEdit, "no slot"},
+		{"stored in a real argument word", change(argument(2), func(c *code) {
+			c.in.VRegs = append(c.in.VRegs, regalloc.VRegInfo{Bytes: 8, Remat: 1, Storable: true})
+			c.in.Operands[1], c.out.Allocs[1] = def(1), r(0)
+			c.edits(regalloc.Edit{Point: regalloc.After(1), Kind: regalloc.StoreConst, To: regalloc.InArg(2), Inst: 1, Bytes: 8})
+		}), checker.RuleEdit, "no slot"},
+		{"stored outside the frame", stored(0, func(c *code) { c.out.Edits[0].To = s(4) }), checker.RuleEdit, "no slot"},
+		{"stored with another width", stored(0, func(c *code) { c.out.Edits[0].Bytes = 4 }), checker.RuleEdit, "cannot be stored so"},
+		{"stored with more width", stored(4, func(c *code) { c.out.Edits[0].Bytes = 8 }), checker.RuleEdit, "cannot be stored so"},
+		{"stored, but not storable", stored(0, func(c *code) { c.in.VRegs[0].Storable = false }), checker.RuleEdit, "cannot be stored so"},
+		{"stored, but not to be made again", stored(0, func(c *code) { c.in.VRegs[0].Remat = regalloc.NoInst }), checker.RuleEdit, "may not be repeated"},
+		{"stored, of no inst", stored(0, func(c *code) { c.out.Edits[0].Inst = 44 }), checker.RuleEdit, "no such instruction"},
+		{"stored, of a use", stored(0, func(c *code) { c.out.Edits[0].Inst = 1 }), checker.RuleEdit, "may not be repeated"},
+
 		{"def over use", pair(0, []operand{use(0, 0), def(2)}, r(0), r(0)), no, ""},
 		{"two defs", pair(0, []operand{def(2), def(3)}, r(0), r(0)), checker.RuleConflict, "operand 1 %3 in p0i: shares its register with a def operand"},
 		{"def over late use", pair(0, []operand{def(2), late}, r(1), r(1)), checker.RuleConflict, "shares its register with a def"},
@@ -439,9 +551,12 @@ func TestRules(t *testing.T) {
 		{"maps", out(func(o *regalloc.Output) { o.StackMaps = make([]regalloc.StackMap, 1) }), checker.RuleStackMap, "1 stack maps for 0"},
 		{"used", out(func(o *regalloc.Output) { o.Used = 0 }), checker.RuleUsed, "in p0i: written"},
 	}
-	env := testEnv()
 	c := checker.New()
 	for _, test := range tests {
+		env := test.c.env
+		if env == nil {
+			env = testEnv()
+		}
 		for _, fix := range []bool{false, true} {
 			err := c.Check(test.c.in, env, test.c.out, checker.Options{Fixpoint: fix})
 			var e *checker.Error
@@ -460,7 +575,7 @@ func TestRules(t *testing.T) {
 			}
 		}
 	}
-	if err := c.Check(nil, env, nil, checker.Options{}); err == nil {
+	if err := c.Check(nil, testEnv(), nil, checker.Options{}); err == nil {
 		t.Error("nothing passes")
 	}
 }
@@ -630,7 +745,7 @@ func damage(rnd choices, o *regalloc.Output) {
 		o.Edits[pick(len(o.Edits))].Point = regalloc.ProgPoint(word())
 	case k == 5 && len(o.Edits) > 0:
 		e := &o.Edits[pick(len(o.Edits))]
-		e.Kind, e.Inst, e.Bytes = regalloc.EditKind(rnd.IntN(3)), regalloc.Inst(word()), uint8(word())
+		e.Kind, e.Inst, e.Bytes = regalloc.EditKind(rnd.IntN(5)), regalloc.Inst(word()), uint8(word())
 	case k == 6:
 		o.SlotWords = int(int32(word()))
 	case k == 7 && len(o.StackMaps) > 0:

@@ -56,6 +56,8 @@ func TestSaved(t *testing.T) {
 		{"restored on an edge of two", saved(n, y, n, n), checker.RuleSaved, "block0: callee-saved registers cannot be restored on one edge"},
 		{"too few blocks", saved(y, y), checker.RuleShape, "2 blocks"},
 		{"moved there in front", change(quick(), func(c *code) { c.edits(move(after0, r(11), r(0), 8)) }), checker.RuleSaved, "block0 in p11i"},
+		{"swapped there in front", change(quick(), func(c *code) { c.edits(swap(r(1), r(11))) }), checker.RuleSaved, "block0 in p11i"},
+		{"swapped from there in front", change(quick(), func(c *code) { c.edits(swap(r(11), r(1))) }), checker.RuleSaved, "block0 in p11i"},
 		{"made again there in front", change(quick(), func(c *code) {
 			c.in.VRegs[0].Remat = 0
 			c.edits(regalloc.Edit{Point: after0, Kind: regalloc.Remat, To: r(12), Inst: 0, Bytes: 8})
