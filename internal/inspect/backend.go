@@ -135,14 +135,16 @@ func (b *builder) allocated(s *backend.Stages) (rows []Row) {
 	return rows
 }
 
-// editRow is the row of edit n, which moves the given values.
-func (b *builder) editRow(s *backend.Stages, n, bi int, moved []regalloc.VReg) Row {
+// editRow is the row of edit n, which moves the given values to where they are said to be.
+func (b *builder) editRow(s *backend.Stages, n, bi int, moved []held) Row {
 	e := &s.Out.Edits[n]
 	row := Row{Kind: RowEdit, Block: bi + 1, Edit: n + 1, Label: e.Point.String(), Move: "move"}
-	switch {
-	case e.Kind == regalloc.Remat:
+	switch e.Kind {
+	case regalloc.Remat, regalloc.StoreConst:
 		row.Move, row.Text = "remat", fmt.Sprintf("%s ← inst %d again", s.Place(e.To), e.Inst)
 		row.Place = b.place(s.Func, s.VCode.Srcs[e.Inst])
+	case regalloc.Swap:
+		row.Move, row.Text = "swap", fmt.Sprintf("%s ↔ %s", s.Place(e.To), s.Place(e.From))
 	default:
 		if e.To.IsMem() {
 			row.Move = "spill"
@@ -151,8 +153,8 @@ func (b *builder) editRow(s *backend.Stages, n, bi int, moved []regalloc.VReg) R
 		}
 		row.Text = fmt.Sprintf("%s ← %s", s.Place(e.To), s.Place(e.From))
 	}
-	for _, v := range moved {
-		row.Operands = append(row.Operands, Operand{int(v), b.loc(s, e.To), int(regalloc.Def)})
+	for _, h := range moved {
+		row.Operands = append(row.Operands, Operand{int(h.vreg), b.loc(s, h.at), int(regalloc.Def)})
 	}
 	return row
 }

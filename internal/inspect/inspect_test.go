@@ -99,7 +99,7 @@ func TestTimelineClobber(t *testing.T) {
 	tl := newTimeline(in, out)
 	tl.enter(0, 0)
 	tl.inst(0, 0, 1)
-	if moved := tl.edit(0, 2); len(moved) != 1 || moved[0] != 0 {
+	if moved := tl.edit(0, 2); len(moved) != 1 || moved[0] != (held{0, slot}) {
 		t.Errorf("the edit moves %v", moved)
 	}
 	tl.inst(1, 0, 3)
@@ -107,6 +107,46 @@ func TestTimelineClobber(t *testing.T) {
 	tl.leave(0)
 	tl.finish(5)
 	if want := []segment{{held{0, reg}, 3, 6}, {held{0, slot}, 5, 8}}; !slices.Equal(tl.done, want) {
+		t.Errorf("%v, want %v", tl.done, want)
+	}
+}
+
+// TestTimelineEdits: a swap exchanges what two registers hold, and a stored constant is in its slot.
+func TestTimelineEdits(t *testing.T) {
+	x, y, slot := regalloc.InReg(regalloc.IntReg(1)), regalloc.InReg(regalloc.IntReg(2)), regalloc.InSlot(0)
+	in := &regalloc.Input{
+		VRegs:       []regalloc.VRegInfo{{Bytes: 8, Remat: regalloc.NoInst}, {Bytes: 8, Remat: regalloc.NoInst}, {Bytes: 8, Remat: 1, Storable: true}},
+		Operands:    []regalloc.Operand{regalloc.DefOf(0, regalloc.Reg), regalloc.DefOf(1, regalloc.Reg), regalloc.DefOf(2, regalloc.Reg)},
+		Insts:       []regalloc.InstInfo{{OperandEnd: 2}, {OperandEnd: 3}, {OperandEnd: 6}},
+		ClobberSets: []regalloc.Clobbers{{}},
+		Blocks:      []regalloc.BlockInfo{{Insts: regalloc.Range{End: 3}}},
+	}
+	for v := range regalloc.VReg(3) {
+		in.Operands = append(in.Operands, regalloc.UseOf(v, regalloc.Any))
+	}
+	out := &regalloc.Output{Allocs: []regalloc.Allocation{x, y, regalloc.NoAllocation, y, x, slot}, Edits: []regalloc.Edit{
+		{Point: regalloc.After(1), Kind: regalloc.Swap, From: x, To: y, Bytes: 8}, {Point: regalloc.After(1), Kind: regalloc.StoreConst, To: slot, Inst: 1, Bytes: 8},
+	}}
+	tl := newTimeline(in, out)
+	tl.enter(0, 0)
+	tl.inst(0, 0, 1)
+	tl.inst(1, 0, 2)
+	if moved, want := tl.edit(0, 3), []held{{0, y}, {1, x}}; !slices.Equal(moved, want) {
+		t.Errorf("the swap moves %v, want %v", moved, want)
+	}
+	if moved, want := tl.edit(1, 4), []held{{2, slot}}; !slices.Equal(moved, want) {
+		t.Errorf("the store moves %v, want %v", moved, want)
+	}
+	tl.inst(2, 0, 5)
+	tl.leave(0)
+	tl.finish(6)
+	want := []segment{{held{0, x}, 3, 6}, {held{1, y}, 3, 6}, {held{0, y}, 7, 10}, {held{1, x}, 7, 10}, {held{2, slot}, 9, 10}}
+	for _, g := range want {
+		if !slices.Contains(tl.done, g) {
+			t.Errorf("no %v in %v", g, tl.done)
+		}
+	}
+	if len(tl.done) != len(want) {
 		t.Errorf("%v, want %v", tl.done, want)
 	}
 }

@@ -78,7 +78,7 @@ const (
 	RowInst  RowKind = iota // an operator or instruction
 	RowBlock                // the head of a block
 	RowEdge                 // a way out of a block
-	RowEdit                 // a move or rematerialisation between instructions
+	RowEdit                 // a move, swap or rematerialisation between instructions
 	RowTitle                // a heading
 )
 
@@ -94,7 +94,7 @@ type Row struct {
 	Edit  int     `json:"e,omitempty"` // of the allocation, plus 1
 	// Operands of an instruction with its allocations, or the values that an edit moves.
 	Operands []Operand `json:"o,omitempty"`
-	Move     string    `json:"m,omitempty"` // of an edit: "spill", "reload", "move" or "remat"
+	Move     string    `json:"m,omitempty"` // of an edit: "spill", "reload", "move", "swap" or "remat"
 	Bytes    string    `json:"x,omitempty"` // of machine code, in hexadecimal
 	Notes    string    `json:"n,omitempty"`
 }

@@ -217,19 +217,28 @@ func (t *timeline) leave(n int) {
 	}
 }
 
-// edit does edit n, which row shows, and returns the values that it moves.
-func (t *timeline) edit(n, row int) []regalloc.VReg {
+// edit does edit n, which row shows, and returns the values that it moves, and where they are then.
+func (t *timeline) edit(n, row int) (moved []held) {
 	if t.omitted != "" {
 		return nil
 	}
 	e := &t.out.Edits[n]
-	var moved []regalloc.VReg
-	if e.Kind == regalloc.Remat {
-		moved = append(moved, t.in.OperandsOf(e.Inst)[0].VReg)
-	} else {
-		moved = slices.Clone(t.now[e.From])
+	arrive := func(vs []regalloc.VReg, l regalloc.Allocation) {
+		t.put(l, vs, int(e.Bytes), 2*row+1)
+		for _, v := range vs {
+			moved = append(moved, held{v, l})
+		}
 	}
-	t.put(e.To, moved, int(e.Bytes), 2*row+1)
+	from, to := slices.Clone(t.now[e.From]), slices.Clone(t.now[e.To])
+	switch e.Kind {
+	case regalloc.Remat, regalloc.StoreConst:
+		arrive([]regalloc.VReg{t.in.OperandsOf(e.Inst)[0].VReg}, e.To)
+	case regalloc.Swap:
+		arrive(from, e.To)
+		arrive(to, e.From)
+	default:
+		arrive(from, e.To)
+	}
 	return moved
 }
 

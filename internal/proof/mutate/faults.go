@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/waot-project/waot/regalloc"
 )
@@ -65,7 +66,21 @@ var faults = [...]fault{
 	{name: "wrong slot of a spill", plant: changeEdit(isSpill, func(m *mutant, e *regalloc.Edit) { e.To = m.other(e.To) })},
 	{name: "wrong source of a move", plant: changeEdit(isMove, func(m *mutant, e *regalloc.Edit) { e.From = m.other(e.From) })},
 	{name: "wrong target of an edit", plant: changeEdit(anyEdit, func(m *mutant, e *regalloc.Edit) { e.To = m.other(e.To); m.use(e.To) })},
-	{name: "wrong value made again", plant: wrongRemat},
+	{name: "wrong value made again", plant: wrongRemat(regalloc.Remat)},
+	{name: "swap dropped", plant: func(m *mutant) bool { return m.drop(m.edit(isSwap)) }},
+	{name: "wrong register of a swap", plant: changeEdit(isSwap, func(m *mutant, e *regalloc.Edit) { e.From = m.other(e.From); m.use(e.From) })},
+	{name: "swap in one direction", plant: changeEdit(isSwap, func(_ *mutant, e *regalloc.Edit) { e.Kind = regalloc.Move })},
+	{name: "swap for a move", plant: changeEdit(isMove, func(m *mutant, e *regalloc.Edit) { e.Kind = regalloc.Swap; m.use(e.From) })},
+	{name: "swap with another place", plant: changeEdit(isSwap, swapElsewhere)},
+	{name: "swap of 4 bytes [1]", plant: changeEdit(isSwap, func(_ *mutant, e *regalloc.Edit) { e.Bytes = 4 })},
+	{name: "stored constant dropped", plant: func(m *mutant) bool { return m.drop(m.edit(isStoreConst)) }},
+	{name: "wrong slot of a stored constant", plant: changeEdit(isStoreConst, func(m *mutant, e *regalloc.Edit) { e.To = m.other(e.To) })},
+	{name: "wrong constant stored", plant: wrongRemat(regalloc.StoreConst)},
+	{name: "stored constant of the wrong width [2]", plant: changeEdit(isStoreConst, func(_ *mutant, e *regalloc.Edit) { e.Bytes ^= 12 })},
+	{name: "constant stored in no slot", plant: changeEdit(isStoreConst, func(m *mutant, e *regalloc.Edit) {
+		e.To = regalloc.InReg(m.env.Order[regalloc.Int][0])
+		m.use(e.To)
+	})},
 	{name: "two slots are one [2]", plant: mergeSlots},
 	{name: "slots of 16 bytes have 8 [2]", plant: squeezeSlots},
 	{name: "slot of 16 bytes at an odd word", plant: misalignSlot},
@@ -79,6 +94,7 @@ var faults = [...]fault{
 	{name: "callee-saved registers saved on some ways", plant: saveJoin},
 	{name: "callee-saved registers saved nowhere", plant: saveNothing},
 	{name: "callee-saved register written where it is not saved", plant: writeUnsaved},
+	{name: "callee-saved register swapped where it is not saved", plant: swapUnsaved},
 	{name: "stack-map entry missing [78, 80]", plant: missingEntry},
 	{name: "stack-map entry too many [80]", plant: extraEntry},
 	{name: "stack-map entry of another slot", plant: wrongEntry},
@@ -123,6 +139,11 @@ var faults = [...]fault{
 	{name: "told: value of 4 bytes has 8 [1]", misread: func(m *mutant) bool {
 		return m.value(func(v *regalloc.VRegInfo) bool { return v.Bytes == 4 }, func(v *regalloc.VRegInfo) { v.Bytes = 8 })
 	}},
+	{name: "told: constant can be stored", misread: func(m *mutant) bool {
+		return m.value(func(v *regalloc.VRegInfo) bool {
+			return v.Remat != regalloc.NoInst && v.Class == regalloc.Int && !v.Storable
+		}, func(v *regalloc.VRegInfo) { v.Storable = true })
+	}},
 	{name: "told: reference is none [80]", misread: unknownReference},
 	{name: "told: copied reference is none [80]", misread: copiedReference},
 	{name: "told: merged references are none [81]", misread: mergedReferences},
@@ -132,11 +153,13 @@ var faults = [...]fault{
 	{name: "lowered: safepoint is none", lowered: true, misread: func(m *mutant) bool { return m.forgetSafepoint(0) }},
 }
 
-func anyEdit(regalloc.Edit) bool    { return true }
-func isMove(e regalloc.Edit) bool   { return e.Kind == regalloc.Move }
-func isWide(e regalloc.Edit) bool   { return e.Bytes == 16 }
-func isSpill(e regalloc.Edit) bool  { return e.Kind == regalloc.Move && e.To.IsSlot() }
-func isReload(e regalloc.Edit) bool { return e.Kind == regalloc.Move && e.From.IsSlot() }
+func anyEdit(regalloc.Edit) bool        { return true }
+func isMove(e regalloc.Edit) bool       { return e.Kind == regalloc.Move }
+func isSwap(e regalloc.Edit) bool       { return e.Kind == regalloc.Swap }
+func isStoreConst(e regalloc.Edit) bool { return e.Kind == regalloc.StoreConst }
+func isWide(e regalloc.Edit) bool       { return e.Bytes == 16 }
+func isSpill(e regalloc.Edit) bool      { return e.Kind == regalloc.Move && e.To.IsSlot() }
+func isReload(e regalloc.Edit) bool     { return e.Kind == regalloc.Move && e.From.IsSlot() }
 
 // misplaced moves an operand that ok accepts to another location.
 func misplaced(ok func(m *mutant, k int, op regalloc.Operand) bool) func(m *mutant) bool {
@@ -355,17 +378,31 @@ func displace(m *mutant) bool {
 	return true
 }
 
-func wrongRemat(m *mutant) bool {
-	e := m.edit(func(e regalloc.Edit) bool { return e.Kind == regalloc.Remat })
-	if e == nil {
-		return false
+// wrongRemat makes edits of the kind make another value.
+func wrongRemat(kind regalloc.EditKind) func(m *mutant) bool {
+	return func(m *mutant) bool {
+		e := m.edit(func(e regalloc.Edit) bool { return e.Kind == kind })
+		if e == nil {
+			return false
+		}
+		v := m.pick(len(m.in.VRegs), func(v int) bool {
+			info := &m.in.VRegs[v]
+			return info.Remat != regalloc.NoInst && info.Remat != e.Inst && (kind == regalloc.Remat || info.Storable)
+		})
+		if v < 0 {
+			return false
+		}
+		e.Inst, e.Bytes = m.in.VRegs[v].Remat, m.in.VRegs[v].Bytes
+		return true
 	}
-	v := m.pick(len(m.in.VRegs), func(v int) bool { return m.in.VRegs[v].Remat != regalloc.NoInst && m.in.VRegs[v].Remat != e.Inst })
-	if v < 0 {
-		return false
-	}
-	e.Inst = m.in.VRegs[v].Remat
-	return true
+}
+
+// swapElsewhere makes e a swap with what cannot be swapped.
+func swapElsewhere(m *mutant, e *regalloc.Edit) {
+	e.From = [...]regalloc.Allocation{
+		regalloc.InReg(m.env.Scratch[regalloc.Float]), regalloc.InReg(m.env.Order[regalloc.Float][0]), regalloc.InSlot(0), regalloc.NoAllocation, e.To,
+	}[m.IntN(5)]
+	m.use(e.From)
 }
 
 // renumberSlots moves the content of each slot word n to word f(n), everywhere.
@@ -489,7 +526,10 @@ func forgetUsed(m *mutant) bool {
 		return op.Access.Defines() && m.out.Allocs[k] == regalloc.InReg(saved.First())
 	})
 	if k < 0 {
-		m.edit(func(e regalloc.Edit) bool { return e.To == regalloc.InReg(saved.First()) })
+		m.edit(func(e regalloc.Edit) bool {
+			r := regalloc.InReg(saved.First())
+			return e.To == r || e.Kind == regalloc.Swap && e.From == r
+		})
 	}
 	return true
 }
@@ -574,6 +614,28 @@ func writeUnsaved(m *mutant) bool {
 		return false
 	}
 	m.insert(regalloc.Edit{Point: regalloc.After(i), From: m.out.Allocs[k], To: to, Bytes: 8})
+	return true
+}
+
+// swapUnsaved makes an unsaved block exchange a callee-saved register with another one, which gets its value back.
+func swapUnsaved(m *mutant) bool {
+	saved := m.env.CalleeSaved & m.env.Swaps
+	if len(m.out.Unsaved) == 0 || saved == 0 {
+		return false
+	}
+	k := m.operand(func(k int, op regalloc.Operand) bool {
+		i := instOf(m.in, k)
+		return op.Access.Defines() && m.out.Allocs[k].IsReg() && m.env.Swaps.Has(m.out.Allocs[k].Reg()) &&
+			m.in.Insts[i].Flags&regalloc.IsTerminator == 0 && m.out.Unsaved[blockOf(m.in, i)]
+	})
+	if k < 0 {
+		return false
+	}
+	at, from, to := regalloc.After(m.at), m.out.Allocs[k], regalloc.InReg(saved.First())
+	m.use(to)
+	first := sort.Search(len(m.out.Edits), func(k int) bool { return m.out.Edits[k].Point >= at })
+	m.out.Edits = slices.Insert(m.out.Edits, first,
+		regalloc.Edit{Point: at, Kind: regalloc.Swap, From: to, To: from, Bytes: 8}, regalloc.Edit{Point: at, From: to, To: from, Bytes: 8})
 	return true
 }
 

@@ -74,6 +74,14 @@ func TestFaults(t *testing.T) {
 		return regalloc.Edit{Point: p, To: to, From: from, Bytes: bytes}
 	}
 	after0 := regalloc.After(0)
+	swap := func(from, to regalloc.Allocation, bytes uint8) regalloc.Edit {
+		return regalloc.Edit{Point: after0, Kind: regalloc.Swap, From: from, To: to, Bytes: bytes}
+	}
+	const constant, large, half = 7, 8, 9 // of inst1, inst2 and inst3; constant and half can be stored
+	again := func(kind regalloc.EditKind, i regalloc.Inst, to regalloc.Allocation, bytes uint8) regalloc.Edit {
+		return regalloc.Edit{Point: regalloc.After(3), Kind: kind, Inst: i, To: to, Bytes: bytes}
+	}
+	store := regalloc.StoreConst
 	safepoint := regalloc.InstInfo{Flags: regalloc.Safepoint}
 	clobbers := regalloc.InstInfo{Clobbers: 1} // p2i, and p5i, which is callee-saved
 	highHalf := regalloc.InstInfo{Clobbers: 2} // of p0f and p1f, and of p5i
@@ -104,7 +112,28 @@ func TestFaults(t *testing.T) {
 		{name: "wide use at an odd word", ops: ops(use(wide)), at: []regalloc.Allocation{s(3)}, edits: []regalloc.Edit{move(after0, s(2), f(0), 16)}, msg: "cannot be in"},
 		{name: "16 bytes in an int register", ops: ops(use(val)), at: []regalloc.Allocation{r(0)}, edits: []regalloc.Edit{move(after0, s(2), r(0), 16)}, msg: "16 bytes"},
 		{name: "memory to memory", ops: ops(use(val)), at: []regalloc.Allocation{r(0)}, edits: []regalloc.Edit{move(after0, s(2), s(1), 8)}, msg: "no such move"},
-		{name: "scratch does not last", ops: ops(use(val)), at: []regalloc.Allocation{r(3)}, edits: []regalloc.Edit{move(after0, f(7), r(0), 8), move(regalloc.After(1), r(3), f(7), 8)}, msg: "something else"},
+		{name: "scratch does not last", ops: ops(use(val)), at: []regalloc.Allocation{r(3)}, edits: []regalloc.Edit{move(after0, f(7), r(0), 8), move(regalloc.After(4), r(3), f(7), 8)}, msg: "something else"},
+		{name: "swapped", ops: ops(use(val), use(other)), at: []regalloc.Allocation{r(1), r(0)}, edits: []regalloc.Edit{swap(r(0), r(1), 8)}},
+		{name: "swapped twice", ops: ops(use(val)), at: []regalloc.Allocation{r(1)}, edits: []regalloc.Edit{swap(r(0), r(1), 8), swap(r(1), r(0), 8)}, msg: "something else"},
+		{name: "swapped with another", ops: ops(use(val)), at: []regalloc.Allocation{r(1)}, edits: []regalloc.Edit{swap(r(0), r(3), 8)}, msg: "something else"},
+		{name: "swapped with what cannot be", ops: ops(use(val)), at: []regalloc.Allocation{r(5)}, edits: []regalloc.Edit{swap(r(0), r(5), 8)}, msg: "no such swap"},
+		{name: "swapped what cannot be", ops: ops(use(val)), at: []regalloc.Allocation{r(5)}, edits: []regalloc.Edit{swap(r(5), r(0), 8)}, msg: "no such swap"},
+		{name: "swapped with itself", ops: ops(use(val)), at: []regalloc.Allocation{r(0)}, edits: []regalloc.Edit{swap(r(0), r(0), 8)}, msg: "no such swap"},
+		{name: "swapped halves", ops: ops(use(val)), at: []regalloc.Allocation{r(1)}, edits: []regalloc.Edit{swap(r(0), r(1), 4)}, msg: "no such swap"},
+		{name: "swapped with a slot", ops: ops(use(val)), at: []regalloc.Allocation{s(1)}, edits: []regalloc.Edit{swap(s(1), r(0), 8)}, msg: "no such swap"},
+		{name: "constant stored", ops: ops(use(constant)), at: []regalloc.Allocation{s(0)}, edits: []regalloc.Edit{again(store, 1, s(0), 8)}},
+		{name: "half stored", ops: ops(use(half)), at: []regalloc.Allocation{s(0)}, edits: []regalloc.Edit{again(store, 3, s(0), 4)}},
+		{name: "constant stored elsewhere", ops: ops(use(constant)), at: []regalloc.Allocation{s(0)}, edits: []regalloc.Edit{again(store, 1, s(2), 8)}, msg: "something else"},
+		{name: "another constant stored", ops: ops(use(constant)), at: []regalloc.Allocation{s(0)}, edits: []regalloc.Edit{again(store, 3, s(0), 4)}, msg: "something else"},
+		{name: "stored, though it cannot be", ops: ops(use(large)), at: []regalloc.Allocation{s(0)}, edits: []regalloc.Edit{again(store, 2, s(0), 8)}, msg: "no such store"},
+		{name: "stored with another width", ops: ops(use(constant)), at: []regalloc.Allocation{s(0)}, edits: []regalloc.Edit{again(store, 1, s(0), 4)}, msg: "no such store"},
+		{name: "stored in a register", ops: ops(use(constant)), at: []regalloc.Allocation{r(3)}, edits: []regalloc.Edit{again(store, 1, r(3), 8)}, msg: "no such store"},
+		{name: "stored nowhere", ops: ops(use(constant)), at: []regalloc.Allocation{r(4)}, edits: []regalloc.Edit{again(store, 1, s(5), 8)}, msg: "no such location"},
+		{name: "made again in a slot", ops: ops(use(constant)), at: []regalloc.Allocation{s(0)}, edits: []regalloc.Edit{again(regalloc.Remat, 1, s(0), 8)}, msg: "cannot be repeated so"},
+		{name: "made again, by way of the int scratch register", ops: ops(use(val)), at: []regalloc.Allocation{r(3)}, edits: []regalloc.Edit{
+			again(regalloc.Remat, 1, r(4), 8), move(regalloc.After(3), r(6), r(0), 8), move(regalloc.After(3), r(3), r(6), 8)}},
+		{name: "made again, the int scratch register in use", ops: ops(use(val)), at: []regalloc.Allocation{r(3)}, edits: []regalloc.Edit{
+			move(regalloc.After(3), r(6), r(0), 8), again(regalloc.Remat, 1, r(4), 8), move(regalloc.After(3), r(3), r(6), 8)}, msg: "something else"},
 		{name: "def over use", ops: ops(use(val), def(made)), at: []regalloc.Allocation{r(0), r(0)}},
 		{name: "early def over use", ops: ops(use(val), with(def(made), regalloc.EarlyDef)), at: []regalloc.Allocation{r(0), r(0)}, msg: "something else"},
 		{name: "two defs in two places", ops: ops(def(made), def(more)), at: []regalloc.Allocation{r(3), r(4)}, result: r(3)},
@@ -127,26 +156,30 @@ func TestFaults(t *testing.T) {
 		info := regalloc.VRegInfo{Bytes: 8, Remat: regalloc.NoInst}
 		c := &code{}
 		c.in.VRegs = []regalloc.VRegInfo{info, info, {Class: regalloc.Float, Bytes: 16, Remat: regalloc.NoInst}, {Bytes: 8, Ref: true, Remat: regalloc.NoInst}, info, info,
-			{Class: regalloc.Float, Bytes: 8, Remat: regalloc.NoInst}}
+			{Class: regalloc.Float, Bytes: 8, Remat: regalloc.NoInst},
+			constant: {Bytes: 8, Remat: 1, Storable: true}, large: {Bytes: 8, Remat: 2}, half: {Bytes: 4, Remat: 3, Storable: true}}
 		c.in.ClobberSets = []regalloc.Clobbers{{}, regalloc.WholeRegs(regalloc.SetOf(2, 5)), {High: regalloc.SetOf(5, 32, 33)}}
 		c.inst(regalloc.InstInfo{}, ops(def(val), def(other), def(wide), def(ref), def(narrow)), r(0), r(1), f(0), s(1), f(1))
+		for _, v := range []regalloc.VReg{constant, large, half} {
+			c.inst(regalloc.InstInfo{}, ops(regalloc.DefOf(v, regalloc.Reg)), regalloc.NoAllocation)
+		}
 		c.inst(test.info, test.ops, test.at...)
 		end, at := ops(use(ref)), []regalloc.Allocation{s(1)}
 		if test.result != 0 {
 			end, at = append(end, use(made)), append(at, test.result)
 		}
 		c.inst(regalloc.InstInfo{Flags: regalloc.IsTerminator | regalloc.IsReturn}, end, at...)
-		c.in.Blocks = []regalloc.BlockInfo{{Insts: regalloc.Range{End: 3}}}
+		c.in.Blocks = []regalloc.BlockInfo{{Insts: regalloc.Range{End: 6}}}
 		c.out.SlotWords, c.out.Edits, c.out.Used = 5, test.edits, ^regalloc.PRegSet(0)
 		if test.unused {
 			c.out.Used = c.out.Used.Remove(5)
 		}
 		if test.maps != nil {
 			c.out.StackMapSlots = test.maps
-			c.out.StackMaps = []regalloc.StackMap{{Inst: 1, Slots: regalloc.Range{End: uint32(len(test.maps))}}}
+			c.out.StackMaps = []regalloc.StackMap{{Inst: 4, Slots: regalloc.Range{End: uint32(len(test.maps))}}}
 		}
 		env := &regalloc.MachineEnv{
-			Allocatable: 0x3f_0000003f, CalleeSaved: regalloc.SetOf(5), Scratch: [2]regalloc.PReg{regalloc.NoPReg, regalloc.FloatReg(7)},
+			Allocatable: 0x3f_0000003f, CalleeSaved: regalloc.SetOf(5), Scratch: [2]regalloc.PReg{regalloc.IntReg(6), regalloc.FloatReg(7)}, Swaps: 0x1f,
 		}
 		var err error
 		x, chance := new(Executor), rand.New(rand.NewPCG(1, 1))
