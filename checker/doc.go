@@ -72,13 +72,16 @@
 // Edits [RuleEdit]: sorted by point; never After a terminator, and never before
 // the first instruction of the entry, where arguments not yet named are; not
 // from memory to memory; writing only allocatable and scratch registers and
-// slots, never argument words.
+// slots, never argument words. With X = MachineEnv.Swaps, of the allocatable int registers:
 //
 //	move4  t <- f    S(t) := S(f) without names of 8 or 16 bytes
 //	move8  t <- f    S(t) := S(f) without names of 16 bytes, and, if f is memory, of 4
 //	move16 t <- f    S(t) := S(f) (both words of memory; no int registers)
-//	remat  t <- j    S(t) := {v}, where j only defines v in a Reg of t's class
-//	                 and VRegs[v].Remat = j
+//	remat  t <- j    S(int scratch) := {}, then S(t) := {v}, where j only defines v in a Reg
+//	                 of t's class and VRegs[v].Remat = j
+//	store  t <- j    the same, where t is a slot, VRegs[v].Storable, and the store has as many
+//	                 bytes as v
+//	swap   t, f      S(t), S(f) := S(f), S(t), where t and f are two registers of X
 //
 // An instruction j that may be repeated in this way may be left out as well: the location of its Def is none. Then, of the steps above,
 // only v leaves every S(l').

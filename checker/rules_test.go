@@ -418,6 +418,12 @@ func TestRules(t *testing.T) {
 			c.out.Used = regalloc.SetOf(0, 1, 6)
 		}), checker.RuleUsed, "p5i"},
 
+		{"swap into a register that is clobbered", change(straight(0, r(0), r(0)), func(c *code) {
+			c.edits(swap(r(0), r(1)))
+			c.in.ClobberSets, c.in.Insts[1].Clobbers = []regalloc.Clobbers{{}, {Low: 1 << 1}}, 1
+			c.in.Insts[1].OperandEnd, c.out.Allocs[1] = 1, r(1)
+		}), checker.RuleUse, "inst2 operand 0 %0 in p1i"},
+
 		{"stored constant", stored(0, func(*code) {}), no, ""},
 		{"stored constant of 4 bytes", stored(4, func(*code) {}), no, ""},
 		{"stored null reference", stored(3, func(*code) {}), no, ""},

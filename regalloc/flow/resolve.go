@@ -130,7 +130,7 @@ func (rs *resolver) gain(v, p uint32) uint32 {
 	case to.Loc.IsReg():
 		return 0
 	}
-	return 3 // a store takes the place of rematToSlot
+	return 3 // a store takes the place of rematToSlot, which has four edits if the machine cannot store the value
 }
 
 // fillOperands gives the operands their allocations.

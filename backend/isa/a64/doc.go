@@ -14,6 +14,6 @@
 // a 32-bit addition or shift into a 64-bit address.
 //
 // x16 and x17 are free inside one instruction or edit. Between edits x16 may carry a value that a
-// cycle of moves has saved, so that moves may use x17 only; rematerialisations come after all moves
-// of their point and may use both.
+// cycle of moves has saved, so that moves may use x17 only; across a rematerialisation x16 carries nothing, as the
+// checker proves, so that it may use both.
 package a64

@@ -50,6 +50,8 @@ var (
 	manyConstants = run{pkg: "compile", pattern: "TestConstantsEverywhere"}
 	constantsX64  = run{pkg: "backend/isa/x64", pattern: "TestFiles/(hoist|constants)"}
 	hoistedA64    = run{pkg: "backend/isa/a64", pattern: "TestFiles/(hoist|place)"}
+	allocators    = run{pkg: "regalloc/linear", pattern: "TestRandom"}
+	parallel      = run{pkg: "regalloc/parmove", pattern: "TestFew|TestExhaustive"}
 	slotOrder     = run{pkg: "backend", pattern: "TestSlotOrder"}
 	moves         = run{pkg: "backend/isa/x64/asm", pattern: "TestAppendMove"}
 	halves        = run{pkg: "checker", pattern: "TestRules"}
@@ -157,7 +159,13 @@ var kept = []keptFault{
 	{"backend/isa/x64/asm/encode.go", "up <= math.MaxInt8", "up <= math.MaxInt8+1", moves},
 	{"backend/isa/x64/asm/encode.go", "off + int32(fr.Size); off", "off + int32(fr.Size) - 8; off", moves},
 	{"backend/isa/x64/asm/move.go", "	if bytes == 8 {", "	if bytes == 8 || to.IsMem() {", moves},
-	{"backend/emit.go", "scratchDead(edits[constEdits:], s, at)", "true", run{pkg: "backend", pattern: "TestStoredConstants"}},
+	{"backend/emit.go", "StoreOf(&e.VC.Insts[ed.Inst], ed.Bytes)", "StoreOf(&e.VC.Insts[ed.Inst], 8)", run{pkg: "backend", pattern: "TestEdits"}},
+	{"backend/vcodebuilder.go", "rows.StoreOf(&c.insts[i], v.Bytes)", "rows.StoreOf(&c.insts[i], 4)", filesX64},
+	{"regalloc/flow/emit.go", "if em.In.VRegs[x.vreg].Storable {", "if class == regalloc.Int {", allocators},
+	{"regalloc/local/walk.go", "if a.in.VRegs[m.v].Storable {", "if true {", run{pkg: "regalloc/local", pattern: "TestRandom"}},
+	{"regalloc/parmove/parmove.go", " || !r.env.Swaps.Has(a.Reg())", "", parallel},
+	{"regalloc/parmove/parmove.go", "r.env.Swaps == 0 || saved != regalloc.InReg(r.env.Scratch[regalloc.Float])", "r.env.Swaps == 0", parallel},
+	{"regalloc/parmove/parmove.go", "\tfor i := range n - 1 {\n\t\tto, from", "\tfor i := range n {\n\t\tto, from", parallel},
 	{"backend/isa/x64/emit.go", "e.Distance(to)+behind <= 127", "e.Distance(to) <= 127", run{pkg: "compile", pattern: "TestNearBranches"}},
 	{"backend/target.go", "bytes == 8 && imm != int64(int32(imm))", "false", run{pkg: "backend/isa/x64", pattern: "TestStoreConst"}},
 	{"backend/isa/x64/asm/encode.go", "scale == 0 && base&7 == 5", "base&7 == 5", run{pkg: "backend/isa/x64/asm", pattern: "TestBoundOfAddresses|TestGolden"}},
@@ -174,6 +182,17 @@ var kept = []keptFault{
 	{"checker/edit.go", "e.Bytes == 4 && !half || ", "", halves},
 	{"checker/edit.go", " || e.Bytes == 8 && half && from >= numRegs", "", halves},
 	{"checker/prepare.go", "(typeBits|halfBit)", "typeBits", halves},
+	{"checker/prepare.go", "c.env.Swaps&c.regs[regalloc.Int]", "c.writeable", halves},
+	{"checker/edit.go", "regs.Len() != 2 || ", "", halves},
+	{"checker/edit.go", "regs&^c.swaps != 0 || ", "", halves},
+	{"checker/edit.go", " || e.Bytes != 8 {", " {", halves},
+	{"checker/edit.go", "c.locs[from], c.locs[to] = c.locs[to], c.locs[from]", "c.locs[to] = c.locs[from]", halves},
+	{"checker/edit.go", "\tc.tracked |= regs\n", "", halves},
+	{"checker/edit.go", "c.written |= regs", "c.written |= 1 << to", halves},
+	{"checker/edit.go", "\tc.eraseRegs(c.scratch.OfClass(regalloc.Int))\n", "", halves},
+	{"checker/edit.go", "case !info.Storable || ", "case ", halves},
+	{"checker/edit.go", " || e.Bytes != info.Bytes:", ":", halves},
+	{"checker/edit.go", "!ok || !e.To.IsSlot():", "!ok:", halves},
 	{"backend/isa/x64/abi.go", "r := saved.Last()", "r := saved.First()", frames},
 	{"backend/isa/x64/abi.go", "n > pageSize-16)", "n > pageSize)", frames},
 	{"backend/isa/x64/abi.go", "op(e, backend.Inst{Op: asm.Push}, asm.RAX)\n\t\t\tn -= 8\n", "op(e, backend.Inst{Op: asm.Push}, asm.RAX)\n", frames},
