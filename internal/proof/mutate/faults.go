@@ -139,11 +139,7 @@ var faults = [...]fault{
 	{name: "told: value of 4 bytes has 8 [1]", misread: func(m *mutant) bool {
 		return m.value(func(v *regalloc.VRegInfo) bool { return v.Bytes == 4 }, func(v *regalloc.VRegInfo) { v.Bytes = 8 })
 	}},
-	{name: "told: constant can be stored", misread: func(m *mutant) bool {
-		return m.value(func(v *regalloc.VRegInfo) bool {
-			return v.Remat != regalloc.NoInst && v.Class == regalloc.Int && !v.Storable
-		}, func(v *regalloc.VRegInfo) { v.Storable = true })
-	}},
+	{name: "told: constants can be stored", misread: storeAll},
 	{name: "told: reference is none [80]", misread: unknownReference},
 	{name: "told: copied reference is none [80]", misread: copiedReference},
 	{name: "told: merged references are none [81]", misread: mergedReferences},

@@ -79,6 +79,20 @@ func (m *mutant) value(ok func(v *regalloc.VRegInfo) bool, f func(v *regalloc.VR
 	return true
 }
 
+// storeAll says of all integers that can be made again that they can be stored. One that cannot is used at m.at.
+func storeAll(m *mutant) bool {
+	canBe := func(v *regalloc.VRegInfo) bool {
+		return v.Remat != regalloc.NoInst && v.Class == regalloc.Int && !v.Storable
+	}
+	found := m.value(canBe, func(v *regalloc.VRegInfo) { v.Storable = true })
+	for k := range m.told.VRegs {
+		if v := &m.told.VRegs[k]; canBe(v) {
+			v.Storable = true
+		}
+	}
+	return found
+}
+
 // anotherValue makes an operand of an instruction with all the flags read another value,
 // which is defined before it, in its block or in the entry.
 func (m *mutant) anotherValue(flags regalloc.InstFlags) bool {
