@@ -51,6 +51,7 @@ func firingFuncs(t *testing.T) (funcs []*clif.Func) {
 	for i := range vectorCases {
 		funcs = append(funcs, vectorFunc(t, i))
 	}
+	funcs = append(funcs, vectorRowFuncs(t)...)
 	for _, ty := range []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64, clif.V128, clif.Ref, clif.FuncRef} {
 		src := strings.ReplaceAll(typedSource, "TYPE", ty.String())
 		if ty.IsRef() || ty == clif.V128 {

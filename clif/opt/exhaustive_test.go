@@ -80,7 +80,7 @@ func (p *prover) columns(types []clif.Type, n int, all bool, r *rand.Rand) (cols
 
 // sample is a corner value or a random one.
 func (p *prover) sample(t clif.Type, r *rand.Rand) uint64 {
-	bits := p.before.bits(t)
+	bits := p.opt.widths.bits(t)
 	near := uint64(r.IntN(5)) - 2
 	switch r.IntN(4) {
 	case 0: // near a power of two
@@ -93,8 +93,8 @@ func (p *prover) sample(t clif.Type, r *rand.Rand) uint64 {
 	return r.Uint64() >> r.UintN(64) & mask(bits)
 }
 
-// check compares one function of the pattern.
-func (p *prover) check(pat *family, consts []uint64, in [][]uint64, n int) error {
+// function makes one function of the pattern.
+func (p *prover) function(pat *family, consts []uint64) *clif.Func {
 	f := &p.f
 	f.Reset()
 	f.Name, f.Mod = pat.name, p.mod
@@ -121,6 +121,12 @@ func (p *prover) check(pat *family, consts []uint64, in [][]uint64, n int) error
 	v := pat.build(b, params, ks)
 	p.mod.Sigs[0].Results = append(p.mod.Sigs[0].Results[:0], f.TypeOf(v))
 	b.Return([]val{v})
+	return f
+}
+
+// check compares one function of the pattern.
+func (p *prover) check(pat *family, consts []uint64, in [][]uint64, n int) error {
+	f := p.function(pat, consts)
 	copyFunc(&p.g, f)
 	p.opt.Control.Reset()
 	if err := p.opt.Run(&p.g, O1); err != nil {

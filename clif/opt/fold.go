@@ -24,6 +24,7 @@ type folder struct {
 	src   uint32 // of the instruction at hand
 	rules [clif.NumOpcodes]rule
 	rows  *rowTable
+	byOp  [clif.NumOpcodes]*candidates // those of rows that this folder has needed
 	// made are the instructions that rules are making; depth is how many.
 	made  [maxDepth + 2]clif.InstData
 	depth int
