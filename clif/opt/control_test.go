@@ -123,6 +123,9 @@ func TestEveryRule(t *testing.T) {
 			t.Errorf("rule %d: the name %q is not its own", rule, info.Name)
 		}
 		names[info.Name] = true
+		if def := &ruleDefs[rule]; (def.Row != "") == (def.What != "") || (def.Code != noCode) != (def.Row == "" && def.Pass == "fold") {
+			t.Errorf("%v: it is a row, or code of a kind, or part of another pass, and code has words", info)
+		}
 		line := ""
 		for ty := range clif.NumControlTypes {
 			k := n[rule][ty] + p.fired[rule][ty]

@@ -520,6 +520,9 @@ func (c *rowCase) plan(p *prover, g *rowFunc, functions int, r *rand.Rand) (run 
 			run.ks = append(run.ks, p.spread(&run.family, consts, k&mask(kScalars), func(int) uint64 { return k >> kScalars }))
 		}
 	}
+	if vectors {
+		functions = max(functions/2, 3) // lanes are many inputs
+	}
 	for i := range functions {
 		if !allK || kParts > 0 && i < 4 {
 			run.ks = append(run.ks, run.sampleConsts(p, i, r))

@@ -202,7 +202,21 @@ const (
 	onVector                    = onV128 | onShapes
 )
 
-// ruleDef is a row of the table of rules. Where several rows of rules fit an instruction, the first one is applied, in the order of the table.
+// code is why a rule of the pass fold is code and no row. The rules of other passes are what their pass does.
+type code uint8
+
+const (
+	noCode      code = iota
+	codeSearch       // it searches sums and products of any size, and counts its work
+	codeEval         // it computes whatever opcode of vectors there is, with one to three operands
+	codeModule       // it asks what the module declares, or for functions
+	codeEqual        // it asks for what was computed before
+	codeMemory       // it asks what was read and written before, or makes accesses
+	codeEffect       // the instruction has no result that a row could give
+	codeControl      // it changes edges
+)
+
+// ruleDef is a row of the table of rules: what it does is text that is executed, or code. Where several rows of rules fit an instruction, the first one is applied, in the order of the table.
 type ruleDef struct {
 	Name string
 	Pass string
@@ -210,7 +224,8 @@ type ruleDef struct {
 	Row string
 	// Last: where the left of the rule's row fits, no later row is tried, though a condition does not hold or the rule is off.
 	Last bool
-	// What says in words what a rule does that is Go code.
+	// Code is why a rule of the pass fold is Go code, and What says in words what it does.
+	Code code
 	What string
 	// Types are the types of the instructions to which it applies, 0 where they have none.
 	Types clif.TypeSet
@@ -225,9 +240,9 @@ var ruleDefs = [NumRules]ruleDef{
 	RuleMulOne:          {Name: "mul-one", Pass: "fold", Row: "(imul x 1) => x", Types: onInt},
 	RuleMulMinusOne:     {Name: "mul-minus-one", Pass: "fold", Row: "(imul x -1) => (isub 0 x)", Types: onInt},
 	RuleMulPow2:         {Name: "mul-pow2", Pass: "fold", Row: "(imul x k:pow2) => (ishl x k:log2)", Types: onInt},
-	RuleMulHigh:         {Name: "mul-high", Pass: "fold", What: "the high word of x * y from products of halves => umulhi x, y", Types: onWide},
-	RuleMulLow:          {Name: "mul-low", Pass: "fold", What: "the low word of x * y from products of halves => x * y", Types: onWide},
-	RuleCarryBits:       {Name: "carry-bits", Pass: "fold", What: "the carry of x + y, the borrow of x - y from their bits => x + y <u x, x <u y", Types: onWide},
+	RuleMulHigh:         {Name: "mul-high", Pass: "fold", Code: codeSearch, What: "the high word of x * y from products of halves => umulhi x, y", Types: onWide},
+	RuleMulLow:          {Name: "mul-low", Pass: "fold", Code: codeSearch, What: "the low word of x * y from products of halves => x * y", Types: onWide},
+	RuleCarryBits:       {Name: "carry-bits", Pass: "fold", Code: codeSearch, What: "the carry of x + y, the borrow of x - y from their bits => x + y <u x, x <u y", Types: onWide},
 	RuleUdivOne:         {Name: "udiv-one", Pass: "fold", Row: "(udiv x 1) => x", Types: onInt},
 	RuleUdivPow2:        {Name: "udiv-pow2", Pass: "fold", Row: "(udiv x k:pow2) => (ushr x k:log2)", Types: onInt},
 	RuleUdivConst:       {Name: "udiv-const", Pass: "fold", Row: "(udiv x k:uneven) => udiv-multiply", Types: onInt},
@@ -289,7 +304,7 @@ var ruleDefs = [NumRules]ruleDef{
 	RuleFoldBitcast:     {Name: "fold-bitcast", Pass: "fold", Row: "(bitcast k) => k:bits", Types: onNumber},
 	RuleFoldFloat:       {Name: "fold-float", Pass: "fold", Row: "(fadd|fsub|fmul|fdiv k j) when computable => k:computed", Types: onFloat},
 	RuleFoldFcvt:        {Name: "fold-fcvt", Pass: "fold", Row: "(fpromote|fdemote k) when computable => k:computed", Types: onFloat},
-	RuleFoldVector:      {Name: "fold-vector", Pass: "fold", What: "op of constants => constant, no NaN that is computed", Types: onVector},
+	RuleFoldVector:      {Name: "fold-vector", Pass: "fold", Code: codeEval, What: "op of constants => constant, no NaN that is computed", Types: onVector},
 	RuleVnotCompare:     {Name: "vnot-compare", Pass: "fold", Row: "(vnot (vicmp.any x y)) => (vicmp:inverse.any x y); (vnot (vfcmp:eq.any x y)) => (vfcmp:ne.any x y); (vnot (vfcmp:ne.any x y)) => (vfcmp:eq.any x y)", Types: onV128},
 	RuleVandNot:         {Name: "vand-not", Pass: "fold", Row: "(vand~ x (vnot y)) => (vandnot x y)", Types: onV128},
 	RuleVxorOnes:        {Name: "vxor-ones", Pass: "fold", Row: "(vxor x -1) => (vnot x)", Types: onV128},
@@ -376,34 +391,34 @@ var ruleDefs = [NumRules]ruleDef{
 	RuleShuffleStays:    {Name: "shuffle-stays", Pass: "fold", Row: "(vshuffle x x) when in-place => x", Types: onBytes},
 	RuleShuffleTwice:    {Name: "shuffle-twice", Pass: "fold", Row: "(vshuffle x=(vshuffle y z) x) when of-one-inside => shuffled", Types: onBytes},
 	RuleSwizzleConst:    {Name: "swizzle-const", Pass: "fold", Row: "(vswizzle|vswizzle_mod x k) when all-lanes => shuffled", Types: onBytes},
-	RuleSizeFixed:       {Name: "size-fixed", Pass: "fold", What: "size of a memory or table that cannot grow => constant"},
-	RuleGlobalFixed:     {Name: "global-fixed", Pass: "fold", What: "a global that nothing changes => constant", Types: onNumber | onRef},
-	RuleEntryFixed:      {Name: "entry-fixed", Pass: "fold", What: "an entry, at a constant index, of a table that nobody writes => constant", Types: 1 << clif.FuncRef},
+	RuleSizeFixed:       {Name: "size-fixed", Pass: "fold", Code: codeModule, What: "size of a memory or table that cannot grow => constant"},
+	RuleGlobalFixed:     {Name: "global-fixed", Pass: "fold", Code: codeModule, What: "a global that nothing changes => constant", Types: onNumber | onRef},
+	RuleEntryFixed:      {Name: "entry-fixed", Pass: "fold", Code: codeModule, What: "an entry, at a constant index, of a table that nobody writes => constant", Types: 1 << clif.FuncRef},
 	RuleBoundConst:      {Name: "bound-const", Pass: "fold", Row: "(bound k j) when below => k", Types: onWide},
-	RuleNullConst:       {Name: "null-const", Pass: "fold", What: "ref_is_null of a constant => constant", Types: onRef},
-	RuleSigConst:        {Name: "sig-const", Pass: "fold", What: "sig_check of a constant => nothing, or a trap"},
-	RuleSigOne:          {Name: "sig-one", Pass: "fold", What: "sig_check of an entry of a table that nobody writes, all of the right type => trapif null"},
-	RuleCallKnown:       {Name: "call-known", Pass: "fold", What: "call_ref of func_addr f => call f"},
-	RuleEqual:           {Name: "equal", Pass: "fold", What: "an instruction equal to one that dominates it => that", Types: onAny | onShapes},
-	RuleEqualCheck:      {Name: "equal-check", Pass: "fold", What: "sig_check equal to one that dominates it => nothing"},
-	RuleLoadKnown:       {Name: "load-known", Pass: "fold", What: "a read of what was read or written before => that", Types: onAny},
-	RuleLoadLow:         {Name: "load-low", Pass: "fold", What: "load.i64 => uextend load.i32, no use needs the upper half, and it is in memory", Types: onWide},
-	RuleAddressSum:      {Name: "address-sum", Pass: "fold", What: "an access at x + k => at x, with k in the offset; an access has shown that x + k does not wrap", Types: onNumber | onV128},
-	RuleStoreSame:       {Name: "store-same", Pass: "fold", What: "a write of what is there => nothing", Types: onAny},
-	RuleStoreOver:       {Name: "store-over", Pass: "fold", What: "global_set in front of another of the same global, nothing between sees it => nothing", Types: onAny},
-	RuleCopySmall:       {Name: "copy-small", Pass: "fold", What: "a copy of k bytes, k <= 64 => loads, then stores"},
-	RuleFillSmall:       {Name: "fill-small", Pass: "fold", What: "a fill of k bytes, k <= 64 => stores"},
-	RuleTrapIfStrip:     {Name: "trapif-strip", Pass: "fold", What: "trapif c != 0 => trapif c"},
-	RuleTrapIfNever:     {Name: "trapif-never", Pass: "fold", What: "trapif of what is known to be 0 => nothing"},
-	RuleTrapIfAlways:    {Name: "trapif-always", Pass: "fold", What: "trapif of what is known not to be 0 => trap"},
-	RuleBranchStrip:     {Name: "branch-strip", Pass: "fold", What: "br c != 0 => br c, br c == 0 => br c the other way"},
-	RuleBranchDecided:   {Name: "branch-decided", Pass: "fold", What: "br of a known condition => jump"},
-	RuleBranchAgree:     {Name: "branch-agree", Pass: "fold", What: "br with equal edges => jump"},
+	RuleNullConst:       {Name: "null-const", Pass: "fold", Code: codeModule, What: "ref_is_null of a constant => constant", Types: onRef},
+	RuleSigConst:        {Name: "sig-const", Pass: "fold", Code: codeModule, What: "sig_check of a constant => nothing, or a trap"},
+	RuleSigOne:          {Name: "sig-one", Pass: "fold", Code: codeModule, What: "sig_check of an entry of a table that nobody writes, all of the right type => trapif null"},
+	RuleCallKnown:       {Name: "call-known", Pass: "fold", Code: codeModule, What: "call_ref of func_addr f => call f"},
+	RuleEqual:           {Name: "equal", Pass: "fold", Code: codeEqual, What: "an instruction equal to one that dominates it => that", Types: onAny | onShapes},
+	RuleEqualCheck:      {Name: "equal-check", Pass: "fold", Code: codeEqual, What: "sig_check equal to one that dominates it => nothing"},
+	RuleLoadKnown:       {Name: "load-known", Pass: "fold", Code: codeMemory, What: "a read of what was read or written before => that", Types: onAny},
+	RuleLoadLow:         {Name: "load-low", Pass: "fold", Code: codeMemory, What: "load.i64 => uextend load.i32, no use needs the upper half, and it is in memory", Types: onWide},
+	RuleAddressSum:      {Name: "address-sum", Pass: "fold", Code: codeMemory, What: "an access at x + k => at x, with k in the offset; an access has shown that x + k does not wrap", Types: onNumber | onV128},
+	RuleStoreSame:       {Name: "store-same", Pass: "fold", Code: codeMemory, What: "a write of what is there => nothing", Types: onAny},
+	RuleStoreOver:       {Name: "store-over", Pass: "fold", Code: codeMemory, What: "global_set in front of another of the same global, nothing between sees it => nothing", Types: onAny},
+	RuleCopySmall:       {Name: "copy-small", Pass: "fold", Code: codeMemory, What: "a copy of k bytes, k <= 64 => loads, then stores"},
+	RuleFillSmall:       {Name: "fill-small", Pass: "fold", Code: codeMemory, What: "a fill of k bytes, k <= 64 => stores"},
+	RuleTrapIfStrip:     {Name: "trapif-strip", Pass: "fold", Code: codeEffect, What: "trapif c != 0 => trapif c"},
+	RuleTrapIfNever:     {Name: "trapif-never", Pass: "fold", Code: codeEffect, What: "trapif of what is known to be 0 => nothing"},
+	RuleTrapIfAlways:    {Name: "trapif-always", Pass: "fold", Code: codeEffect, What: "trapif of what is known not to be 0 => trap"},
+	RuleBranchStrip:     {Name: "branch-strip", Pass: "fold", Code: codeControl, What: "br c != 0 => br c, br c == 0 => br c the other way"},
+	RuleBranchDecided:   {Name: "branch-decided", Pass: "fold", Code: codeControl, What: "br of a known condition => jump"},
+	RuleBranchAgree:     {Name: "branch-agree", Pass: "fold", Code: codeControl, What: "br with equal edges => jump"},
 	RuleNonzeroResult:   {Name: "nonzero-result", Pass: "returns", What: "br of the result of a call of a function that never returns 0 => jump"},
-	RuleTableConst:      {Name: "table-const", Pass: "fold", What: "br_table of a constant => jump"},
-	RuleTableOne:        {Name: "table-one", Pass: "fold", What: "br_table with one target => jump"},
-	RuleConditionKnown:  {Name: "condition-known", Pass: "fold", What: "a comparison that a branch or a trap has decided, as an argument => 0 or 1"},
-	RuleMergeBlock:      {Name: "merge-block", Pass: "fold", What: "a jump to a block without other predecessors => that block"},
+	RuleTableConst:      {Name: "table-const", Pass: "fold", Code: codeControl, What: "br_table of a constant => jump"},
+	RuleTableOne:        {Name: "table-one", Pass: "fold", Code: codeControl, What: "br_table with one target => jump"},
+	RuleConditionKnown:  {Name: "condition-known", Pass: "fold", Code: codeControl, What: "a comparison that a branch or a trap has decided, as an argument => 0 or 1"},
+	RuleMergeBlock:      {Name: "merge-block", Pass: "fold", Code: codeControl, What: "a jump to a block without other predecessors => that block"},
 	RuleThreadEdge:      {Name: "thread-edge", Pass: "branches", What: "an edge to a block that only jumps => an edge past it"},
 	RuleEdgesAgree:      {Name: "edges-agree", Pass: "branches", What: "br with equal edges => jump"},
 	RuleThreadTable:     {Name: "thread-table", Pass: "dispatch", What: "an edge with a constant index to a block that is only a br_table => an edge to that entry"},
