@@ -197,6 +197,9 @@ func (c *rowCompiler) compile(t *rowText) *row {
 		c.failed(err)
 		return r
 	}
+	if pattern.Orders(right) > 1 {
+		c.fail("the right has one order of operands")
+	}
 	c.give(&n, clif.Invalid)
 	if last := &c.gives[len(c.gives)-1]; last.do == giveConst {
 		last.root = true
@@ -310,7 +313,9 @@ func (c *rowCompiler) give(n *pattern.Pattern, t clif.Type) uint8 {
 	p := making{do: giveInst, typ: t, lit: n.Lit}
 	switch n.Leaf {
 	case pattern.NoLeaf:
-		p.op, p.typ, p.any = n.Ops[0], n.Type, n.AnyType
+		if p.op, p.typ, p.any = n.Ops[0], n.Type, n.AnyType; n.Same {
+			c.fail("which type is the same?")
+		}
 		if n.Conds != nil {
 			p.cond = n.Conds[0]
 		}

@@ -718,7 +718,7 @@ func eachRow(t *testing.T, f func(rule Rule, text string, cases []rowCase)) {
 	for rule := range NumRules {
 		for text := range rowTexts(ruleDefs[rule].Row) {
 			left, _, _ := splitRow(text)
-			for exchange := range pattern.Orders(text) {
+			for exchange := range pattern.Orders(left) {
 				n := parseLeft(t, left, uint(exchange))
 				f(rule, text, rowCases(&n, ruleDefs[rule].Types))
 			}
@@ -769,6 +769,10 @@ func TestWrongRows(t *testing.T) {
 		{"(iadd x [y]) => x", "folds no loads"},
 		{"(iadd x (only (ishl y k))) => x", "does not count users"},
 		{"x => x", "wrong pattern"},
+		{"(vadd.any x y) => x", "no instruction"},
+		{"(vaddd x y) => x", "no instruction"},
+		{"(vadd x y) => (vadd~ x y)", "one order"},
+		{"(vadd x y) => (vadd.same x y)", "the same"},
 	} {
 		func() {
 			defer func() {

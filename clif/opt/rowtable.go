@@ -70,7 +70,8 @@ func newRowTable(defs []ruleDef) *rowTable {
 			types = ^types
 		}
 		for text := range rowTexts(def.Row) {
-			for exchange := range pattern.Orders(text) {
+			left, _, _ := splitRow(text)
+			for exchange := range pattern.Orders(left) {
 				t.list(rowText{rule: Rule(r), text: text, exchange: uint(exchange), types: types, last: def.Last}, ops)
 			}
 		}

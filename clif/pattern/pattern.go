@@ -6,18 +6,18 @@
 //	x=(op arg ...)  the same; x is its result
 //	x y z w         a value
 //	x:kept          a value with a property, a word that the table of rules defines
-//	k j i           an integer constant
-//	k:imm32         a constant with a property
-//	-1              this constant
-//	(op~ x y)       the operands in either order: two patterns
-//
-// In the mid-end constants are of any type. Of a vector, a number or a property is what each lane is, and the lanes are equal. It also has
-//
-//	(op.same x y)   an instruction inside of the type that the last one before it has, which has .any
+//	k j i           a constant: an integer, in the mid-end also a float or a vector
+//	k:imm32         a constant with a property; all lanes of a vector have it, and are equal
+//	-1              this constant, or a vector of such lanes
 //
 // Ops and Conds of the Parser may have words of their own beside those of package clif.
 //
-// Further forms are for lowering, and no rule of the mid-end has them:
+// Further forms are for the mid-end:
+//
+//	(op~ x y)       the first two operands in either order: two patterns
+//	(op.same x y)   an instruction inside, of the type that the one before it has, which is .any
+//
+// And these are for lowering, and no rule of the mid-end has them:
 //
 //	(only (op ...)) an instruction, and nothing else uses the result: it is saved
 //	[x]             what a load reads, of the whole type, if the instruction can do the load itself
@@ -27,7 +27,7 @@
 // A constant operand of a commutative instruction stands last in a pattern, wherever it is in the function; op! keeps operands
 // as they are.
 //
-// Place in the pipeline: below the mid-end and the back end, each of which compiles the patterns of its rules at start, to the
+// Place in the pipeline: below the mid-end and the back end, each of which compiles the patterns of its rules before it needs them, to the
 // questions that it asks.
 //
 // Input: the text of a pattern.
@@ -52,7 +52,6 @@ type Pattern struct {
 	Same    bool // the type of the instruction inside before this one
 	Only    bool
 	Ordered bool // constants stand where they are
-	Either  bool // the first two operands stand in either order
 	Args    []Pattern
 
 	Leaf Leaf
@@ -182,9 +181,10 @@ func (p *Parser) closed(bracket string, err error) error {
 // inst reads an instruction from behind its opening bracket on.
 func (p *Parser) inst() (n Pattern, err error) {
 	word := p.word()
-	n.Ordered, n.Either = strings.HasSuffix(word, "!"), strings.HasSuffix(word, "~")
-	exchange := n.Either && p.Exchange&p.either != 0
-	if n.Either {
+	n.Ordered = strings.HasSuffix(word, "!")
+	either := strings.HasSuffix(word, "~")
+	exchange := either && p.Exchange&p.either != 0
+	if either {
 		p.either <<= 1
 	}
 	head, typ, typed := strings.Cut(strings.TrimRight(word, "!~"), ".")
@@ -233,7 +233,7 @@ func (p *Parser) inst() (n Pattern, err error) {
 		return n, fmt.Errorf("%w: %d operands", ErrWrong, num)
 	}
 	switch {
-	case n.Either && num < 2:
+	case either && num < 2:
 		return n, fmt.Errorf("%w: nothing to exchange in %d operands", ErrWrong, num)
 	case exchange:
 		args[0], args[1] = args[1], args[0]
