@@ -227,7 +227,7 @@ type ruleDef struct {
 	// Code is why a rule of the pass fold is Go code, and What says in words what it does.
 	Code code
 	What string
-	// Types are the types of the instructions to which it applies, 0 where they have none.
+	// Types are the types of the instructions to which it applies, 0 where they have none. A row asks for them.
 	Types clif.TypeSet
 }
 
@@ -444,7 +444,7 @@ var ruleInfos = func() (infos [NumRules]rewrite.Info) {
 	return infos
 }()
 
-// rows are the rows of the rules, compiled when the first function is.
+// rows are the rows of the rules, listed when the first function is compiled.
 var rows = sync.OnceValue(func() *rowTable { return newRowTable(ruleDefs[:]) })
 
 // Info describes r.
