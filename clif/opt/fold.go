@@ -399,11 +399,3 @@ func (c *folder) constant(v clif.Value) (uint64, bool) {
 	}
 	return 0, false
 }
-
-// fconstant returns the bits of v if it is a float constant.
-func (c *folder) fconstant(v clif.Value) (uint64, bool) {
-	if d := c.defOp(v, clif.OpFconst); d != nil {
-		return d.Imm, true
-	}
-	return 0, false
-}
