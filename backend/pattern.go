@@ -92,6 +92,9 @@ func newPatternCompiler(words *Vocabulary) patternCompiler {
 // compile compiles the pattern of a row.
 func (c *patternCompiler) compile(row *RuleDef) (program, error) {
 	n, err := c.parser.Parse(row.Pattern)
+	if err == nil && pattern.Orders(row.Pattern) > 1 {
+		err = fmt.Errorf("%w: in lowering each order of operands is a row of its own", pattern.ErrWrong)
+	}
 	if err != nil {
 		return program{}, err
 	}
@@ -213,6 +216,9 @@ func (c *patternCompiler) operand(n *pattern.Pattern) (slot uint8, err error) {
 
 // inst adds the questions about an instruction inside.
 func (c *patternCompiler) inst(n *pattern.Pattern, s step) (err error) {
+	if n.Same {
+		return fmt.Errorf("%w: lowering does not compare types", pattern.ErrWrong)
+	}
 	s.do, s.only, s.any, s.typ, s.conds, s.choice = stepInst, n.Only, n.AnyType, n.Type, pattern.CondSet(n.Conds), len(n.Ops) > 1
 	s.ops.Add(n.Ops...)
 	s.args = [3]uint8{noSlot, noSlot, noSlot}

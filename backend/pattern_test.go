@@ -33,6 +33,9 @@ func TestWrongPatterns(t *testing.T) {
 		{"(iadd x y z w)", "", "4 operands"},
 		{"(iadd x y=(ishl z k))", "", "no use for the result y"},
 		{"x", "", "an instruction must be outside"},
+		{"(iadd~ x y)", "", "each order of operands is a row of its own"},
+		{"(clz~ x)", "", "nothing to exchange"},
+		{"(iadd x (ishl.same y z))", "", "lowering does not compare types"},
 	} {
 		compiler := newPatternCompiler(&words)
 		_, err := compiler.compile(&RuleDef{Pattern: c.pattern, When: c.when})

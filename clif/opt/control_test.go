@@ -51,6 +51,7 @@ func firingFuncs(t *testing.T) (funcs []*clif.Func) {
 	for i := range vectorCases {
 		funcs = append(funcs, vectorFunc(t, i))
 	}
+	funcs = append(funcs, vectorRowFuncs(t)...)
 	for _, ty := range []clif.Type{clif.I32, clif.I64, clif.F32, clif.F64, clif.V128, clif.Ref, clif.FuncRef} {
 		src := strings.ReplaceAll(typedSource, "TYPE", ty.String())
 		if ty.IsRef() || ty == clif.V128 {
@@ -122,6 +123,9 @@ func TestEveryRule(t *testing.T) {
 			t.Errorf("rule %d: the name %q is not its own", rule, info.Name)
 		}
 		names[info.Name] = true
+		if def := &ruleDefs[rule]; (def.Row != "") == (def.What != "") || (def.Code != noCode) != (def.Row == "" && def.Pass == "fold") {
+			t.Errorf("%v: it is a row, or code of a kind, or part of another pass, and code has words", info)
+		}
 		line := ""
 		for ty := range clif.NumControlTypes {
 			k := n[rule][ty] + p.fired[rule][ty]

@@ -24,6 +24,7 @@ type folder struct {
 	src   uint32 // of the instruction at hand
 	rules [clif.NumOpcodes]rule
 	rows  *rowTable
+	byOp  [clif.NumOpcodes]*candidates // those of rows that this folder has needed
 	// made are the instructions that rules are making; depth is how many.
 	made  [maxDepth + 2]clif.InstData
 	depth int
@@ -394,14 +395,6 @@ func (c *folder) defOp(v clif.Value, op clif.Opcode) *clif.InstData {
 // constant returns the bits of v if it is an integer constant.
 func (c *folder) constant(v clif.Value) (uint64, bool) {
 	if d := c.defOp(v, clif.OpIconst); d != nil {
-		return d.Imm, true
-	}
-	return 0, false
-}
-
-// fconstant returns the bits of v if it is a float constant.
-func (c *folder) fconstant(v clif.Value) (uint64, bool) {
-	if d := c.defOp(v, clif.OpFconst); d != nil {
 		return d.Imm, true
 	}
 	return 0, false

@@ -9,7 +9,7 @@ import (
 
 // family is a family of functions that rules may match: an expression of
 // parameters and constants. Params and consts are their types, a letter each: n for
-// i32, w for i64, v for v128, e for a scalar that becomes a lane.
+// i32, w for i64, f for f32, d for f64, v for v128, e for a scalar that becomes a lane.
 type family struct {
 	name           string
 	params, consts string
@@ -19,7 +19,7 @@ type family struct {
 }
 
 func letterType(c byte) clif.Type {
-	return map[byte]clif.Type{'n': clif.I32, 'w': clif.I64, 'v': clif.V128}[c]
+	return map[byte]clif.Type{'n': clif.I32, 'w': clif.I64, 'f': clif.F32, 'd': clif.F64, 'v': clif.V128}[c]
 }
 
 func (p *family) typeOf(c byte) clif.Type {

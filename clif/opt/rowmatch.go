@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/arith"
 	"github.com/waot-project/waot/clif/pattern"
 )
 
@@ -14,24 +15,27 @@ type match struct {
 	d    *clif.InstData // the whole
 	typ  clif.Type      // of the last instruction inside
 	cond uint8          // and its condition
+	lane uint8          // and its lane
 	op   clif.Opcode    // of the last instruction inside for which the row allows several
 	v    [numSlots]clif.Value
-	k    [len(slotNames) - firstConst]uint64
+	k    [len(slotNames) - firstConst]uint64 // bits of a number, or of each lane
 	// found is what a condition has found out for the function behind it.
 	found struct {
 		v     clif.Value
 		truth uint8
 		yes   bool
+		lanes [16]uint8
 	}
 }
 
 // ruleRows applies the first row that fits.
 func ruleRows(c *folder, d *clif.InstData) (clif.Value, bool) {
-	to := c.rows.byOp[d.Op]
+	to := c.byOp[d.Op]
 	if to == nil {
-		return none, false
+		to = c.rows.of(d.Op)
+		c.byOp[d.Op] = to
 	}
-	class := &c.rows.class
+	class := &to.class
 	set := to.types[d.Type] & to.conds[d.Cond&(numConds-1)] & to.needs[0][class[c.defOpcode(d.ArgA())]&(maxClasses-1)]
 	if to.two {
 		set &= to.needs[1][class[c.defOpcode(d.ArgB())]&(maxClasses-1)]
@@ -58,7 +62,7 @@ func (c *folder) tryRows(to *candidates, set uint32, d *clif.InstData) (clif.Val
 	m := &c.matches[c.depth]
 	m.d = d
 	for ; set != 0; set &= set - 1 {
-		r := &c.rows.rows[to.rows[bits.TrailingZeros32(set)&31]]
+		r := to.rows[bits.TrailingZeros32(set)]
 		if !c.fits(r, m) {
 			continue
 		}
@@ -82,7 +86,7 @@ func (c *folder) holds(r *row, m *match) bool {
 			return false
 		}
 	}
-	return true
+	return r.inner == 0 || r.inner.Has(m.typ)
 }
 
 // fits reports whether the left of a row fits.
@@ -100,7 +104,7 @@ func (c *folder) fits(r *row, m *match) bool {
 		case askValue:
 			ok = s.isV(c, m, v)
 		default:
-			if in := c.defOp(v, clif.OpIconst); in != nil {
+			if in := c.def(v); in != nil && constOps.Has(in.Op) {
 				ok = c.fitsConst(s, m, in)
 			}
 		}
@@ -112,14 +116,57 @@ func (c *folder) fits(r *row, m *match) bool {
 }
 
 func (c *folder) fitsConst(s *rowStep, m *match, in *clif.InstData) bool {
+	if in.Op == clif.OpVconst {
+		return c.fitsVector(s, m, in)
+	}
 	switch s.do {
 	case askLiteral:
-		return in.Imm == c.trunc(in.Type, uint64(s.lit))
+		return in.Op == clif.OpIconst && in.Imm == c.trunc(in.Type, uint64(s.lit))
 	case askEqual:
 		return in.Imm == m.k[s.other-firstConst]
 	}
 	m.k[s.slot-firstConst] = in.Imm
-	return s.isK == nil || s.isK(c.widths, in.Type, in.Imm)
+	return s.isK == nil || s.isK(c.widths, m.counted(s), in.Imm)
+}
+
+// fitsVector is fitsConst for a vector: the lanes are equal if their value counts.
+func (c *folder) fitsVector(s *rowStep, m *match, in *clif.InstData) bool {
+	if s.do == askConst && s.isK == nil {
+		return true
+	}
+	t := lanesOf(m.counted(s))
+	low, high := in.V128()
+	x := arith.Lane(t, c.shrink, arith.V128{low, high}, 0)
+	if arith.Splat(t, c.shrink, x) != (arith.V128{low, high}) {
+		return false
+	}
+	switch s.do {
+	case askLiteral:
+		return x == c.trunc(t, uint64(s.lit))
+	case askEqual:
+		return x == m.k[s.other-firstConst]
+	}
+	m.k[s.slot-firstConst] = x
+	return s.isK(c.widths, t, x)
+}
+
+// counted returns the type of what the instruction around a constant counts with: the lanes of the whole if it has any.
+func (m *match) counted(s *rowStep) clif.Type {
+	switch {
+	case s.any:
+		return m.typ
+	case m.d.Type.IsShape() || s.typ == clif.Invalid:
+		return m.d.Type
+	}
+	return s.typ
+}
+
+// lanesOf returns a shape for a vector whose lanes do not count.
+func lanesOf(t clif.Type) clif.Type {
+	if t == clif.V128 {
+		return clif.I64x2
+	}
+	return t
 }
 
 // fitsInst is fits for the instruction inside that defines v.
@@ -132,10 +179,12 @@ func (c *folder) fitsInst(s *rowStep, m *match, v clif.Value) bool {
 		return false
 	case s.conds != pattern.AnyCond && s.conds>>in.Cond&1 == 0:
 		return false
-	case !s.any && in.Type != s.typ && (s.typ != clif.Invalid || in.Type != m.d.Type):
+	case s.same && in.Type != m.typ:
+		return false
+	case !s.any && !s.same && in.Type != s.typ && (s.typ != clif.Invalid || in.Type != m.d.Type):
 		return false
 	}
-	m.typ, m.cond = in.Type, in.Cond
+	m.typ, m.cond, m.lane = in.Type, in.Cond, in.Lane()
 	if s.inner {
 		m.op = in.Op
 	}
@@ -158,16 +207,16 @@ func (c *folder) give(r *row, m *match) (clif.Value, bool) {
 		case giveValue:
 			vs[i] = m.v[p.slot]
 		case giveMade:
-			vs[i] = p.v(c, m.v[p.slot])
+			vs[i] = p.v(c, m, m.v[p.slot])
 		case giveConst:
 			x := uint64(p.lit)
 			if p.k != nil {
 				x = p.k(c, m, m.k[p.slot-firstConst])
 			}
-			if p.root {
-				t = d.Op.ResultType(d.Type)
+			if result := d.Op.ResultType(d.Type); p.root && result != clif.V128 {
+				t = result
 			}
-			vs[i] = c.iconst(t, x)
+			vs[i] = c.number(t, x)
 		case giveInst:
 			made := clif.InstData{Op: p.op, Type: t, Cond: m.condition(p.cond)}
 			made.Args = [3]uint32{uint32(vs[p.args[0]])}
@@ -176,7 +225,7 @@ func (c *folder) give(r *row, m *match) (clif.Value, bool) {
 			}
 			switch p.op {
 			case opWhole:
-				made.Op = d.Op
+				made.Op, made.Imm = d.Op, d.Imm
 			case opInner:
 				made.Op = m.op
 			}
@@ -190,6 +239,17 @@ func (c *folder) give(r *row, m *match) (clif.Value, bool) {
 		}
 	}
 	return vs[last], false
+}
+
+// number returns the constant x of type t, or with lanes of it.
+func (c *folder) number(t clif.Type, x uint64) clif.Value {
+	switch {
+	case t.IsFloat():
+		return c.fconst(t, x)
+	case t.IsInt():
+		return c.iconst(t, x)
+	}
+	return c.vconst(arith.Splat(lanesOf(t), c.shrink, x))
 }
 
 // condition returns the condition of an instruction that a row makes.

@@ -2,6 +2,7 @@ package opt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/waot-project/waot/clif"
@@ -19,30 +20,37 @@ import (
 //   - (op x y) inside has the opcode of the whole.
 //   - Operands stand as they are: rule const-right has put constants last.
 //
+// A property of a constant is one of a number as wide as the instruction around it counts with: for shifts of lanes, an amount, too, is
+// compared with the width of a lane.
+//
 // Behind "when" are words of conditions. On the right is what takes the place of the whole:
 //
 //	x, k            a value of the left
-//	0, -1           a constant of the type of the result
+//	0, -1           a constant of the type of the result; of a vector, each lane
 //	k:neg           a constant that a word computes from k
 //	x:low           a value that a word makes from x
-//	(op x k:neg)    an instruction; "op" is the opcode of the whole, "in" that of the instruction inside, where the left names several. It
-//	                has the type of the whole; .any is the type of the instruction inside. Its condition is a fixed one, cc for that of the
-//	                whole, swapped or unsigned for what these make of it, or inverse for the inverse of that of the comparison inside.
+//	(op x k:neg)    an instruction; "op" is the opcode of the whole, and its lane; "in" is the opcode of the instruction inside, where the
+//	                left names several. It has the type of the whole; .any is the type of the instruction inside. Its condition is a fixed
+//	                one, cc for that of the whole, swapped or unsigned for what these make of it, or inverse for the inverse of that of the
+//	                comparison inside.
 //	divided         what the function of this name makes
 //
-// All words are in rowwords.go.
+// All words are in rowwords.go. A row applies to the types that its rule has in the table, as far as the instructions that it makes have them.
 
 // row is a row, compiled.
 type row struct {
 	rule  Rule
-	last  bool // if the left fits, later rows are not tried
-	typ   clif.Type
+	last  bool         // if the left fits, later rows are not tried
+	types clif.TypeSet // of the whole
+	inner clif.TypeSet // of the instruction inside; 0 for all
 	conds uint16
 	roots [3]uint8 // slots of the operands
 	steps []rowStep
 	when  []condition
 	gives []making
 	maker maker
+	// needs are the opcodes that may define the first two operands; empty for anything.
+	needs [2]pattern.OpSet
 }
 
 // rowStep is one question of a row's left.
@@ -53,6 +61,7 @@ type rowStep struct {
 	args  [3]uint8 // askInst: of its operands; noSlot if nothing asks
 	typ   clif.Type
 	any   bool // any type
+	same  bool // the type of the instruction inside before this one
 	op    bool // the opcode of the whole
 	inner bool // one of several opcodes
 	ops   pattern.OpSet
@@ -122,79 +131,18 @@ const (
 	numConds   = 16
 )
 
-// rowTable has the rows in a form for decisions.
-type rowTable struct {
-	rows []row
-	byOp [clif.NumOpcodes]*candidates
-	// class tells the opcodes apart that rows name for operands; 0 is all others.
-	class [clif.NumOpcodes + 1]uint8
-}
-
-const maxClasses = 64
-
-// candidates are the rows for an opcode, in order. A row is out of the question if needs, by operand and the class of the opcode that
-// defines it, lacks its bit, or types or conds, by the instruction's type and condition, or if it is in same and the operands are not.
-type candidates struct {
-	rows  [32]uint8
-	num   int
-	same  uint32
-	two   bool // there is a second operand
-	types [clif.NumControlTypes]uint32
-	conds [numConds]uint32
-	needs [2][maxClasses]uint32
-}
-
 // rowCompiler compiles the rows of rules.
 type rowCompiler struct {
 	left, right pattern.Parser
-	table       *rowTable
-	needs       [][2]pattern.OpSet // by row: what may define the first two operands; empty for anything
-	ops         [][]clif.Opcode
 	row         *row
+	root        clif.Opcode // the first one of the whole
+	steps       []rowStep
+	gives       []making
 	temps       uint8
 	bound       uint32 // slots that have a value
 	typ         clif.Type
+	any         bool // typ is any
 	err         error
-}
-
-// newRowTable compiles the rows of the rules. It panics if one is wrong.
-func newRowTable(defs []ruleDef) *rowTable {
-	c := rowCompiler{table: &rowTable{}}
-	ops := clif.OpcodesByName()
-	ops["op"], ops["in"] = opWhole, opInner
-	conds := map[string]uint8{"cc": condSame, "swapped": condSwapped, "unsigned": condUnsigned, "inverse": condInverse}
-	c.left.Ops, c.right.Ops, c.right.Conds = ops, ops, conds
-	for r := range defs {
-		for _, text := range rowTexts(defs[r].Row) {
-			c.compile(Rule(r), text)
-			c.row.last = defs[r].Last
-			if c.err != nil {
-				panic(fmt.Sprintf("rule %s: %v: %s", defs[r].Name, c.err, text))
-			}
-		}
-	}
-	c.classify()
-	for n := range c.table.rows {
-		for _, op := range c.ops[n] {
-			c.enter(n, op)
-		}
-	}
-	return c.table
-}
-
-// rowTexts splits what a rule does into rows.
-func rowTexts(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return strings.Split(s, "; ")
-}
-
-// splitRow splits a row into its parts.
-func splitRow(text string) (left, when, right string) {
-	left, right, _ = strings.Cut(text, " => ")
-	left, when, _ = strings.Cut(left, " when ")
-	return left, when, right
 }
 
 func (c *rowCompiler) fail(format string, args ...any) {
@@ -213,48 +161,60 @@ func (c *rowCompiler) failed(err error) {
 	}
 }
 
-// compile appends a row.
-func (c *rowCompiler) compile(r Rule, text string) {
-	left, when, right := splitRow(text)
-	c.table.rows = append(c.table.rows, row{rule: r, roots: [3]uint8{noSlot, noSlot, noSlot}})
-	c.row, c.temps, c.bound, c.typ = &c.table.rows[len(c.table.rows)-1], firstTemp, 0, clif.Invalid
+// compile compiles a row, unless there is an error.
+func (c *rowCompiler) compile(t *rowText) *row {
+	left, when, right := splitRow(t.text)
+	r := &row{rule: t.rule, last: t.last, types: t.types, roots: [3]uint8{noSlot, noSlot, noSlot}}
+	c.row, c.steps, c.gives, c.temps, c.bound, c.typ, c.any = r, c.steps[:0], c.gives[:0], firstTemp, 0, clif.Invalid, false
+	c.left.Exchange = t.exchange
 	n, err := c.left.Parse(left)
-	if err != nil || n.Ops == nil {
+	if err != nil || n.Ops == nil || n.AnyType || n.Same {
 		c.failed(err)
-		return
+		return r
 	}
-	c.row.typ, c.row.conds = n.Type, pattern.CondSet(n.Conds)
-	var needs [2]pattern.OpSet
+	if c.root = n.Ops[0]; n.Type != clif.Invalid {
+		r.types &= 1 << n.Type
+	}
+	r.conds = pattern.CondSet(n.Conds)
 	for k := range n.Args {
-		c.row.roots[k] = c.operand(&n.Args[k])
-		if k < len(needs) {
-			needs[k] = neededOps(&n.Args[k])
+		r.roots[k] = c.operand(&n.Args[k])
+		if k < len(r.needs) {
+			r.needs[k] = neededOps(&n.Args[k])
 		}
 	}
-	c.needs, c.ops = append(c.needs, needs), append(c.ops, append([]clif.Opcode(nil), n.Ops...))
-	for _, word := range strings.Fields(when) {
+	r.steps = slices.Clone(c.steps)
+	for word := range strings.FieldsSeq(when) {
 		w := conditions[word]
 		if w == nil {
 			c.fail("no condition %q", word)
 		}
-		c.row.when = append(c.row.when, w)
+		r.when = append(r.when, w)
 	}
-	if c.row.maker = makers[right]; c.row.maker != nil {
-		return
+	if r.maker = makers[right]; r.maker != nil {
+		return r
 	}
-	n, err = c.right.Parse(right)
-	if err != nil {
+	if n, err = c.right.Parse(right); err != nil {
 		c.failed(err)
-		return
+		return r
+	}
+	if pattern.Orders(right) > 1 {
+		c.fail("the right has one order of operands")
 	}
 	c.give(&n, clif.Invalid)
-	if last := &c.row.gives[len(c.row.gives)-1]; last.do == giveConst {
+	if last := &c.gives[len(c.gives)-1]; last.do == giveConst {
 		last.root = true
 	}
-	if len(c.row.gives) > maxParts {
-		c.fail("%d parts", len(c.row.gives))
+	if r.gives = slices.Clone(c.gives); len(r.gives) > maxParts {
+		c.fail("%d parts", len(r.gives))
 	}
+	return r
 }
+
+// constOps are the opcodes of constants that rows match.
+var constOps = func() (s pattern.OpSet) {
+	s.Add(clif.OpIconst, clif.OpFconst, clif.OpVconst)
+	return s
+}()
 
 // neededOps returns the opcodes that may define an operand, none for any; opWhole is opcode 0 here.
 func neededOps(n *pattern.Pattern) (s pattern.OpSet) {
@@ -264,7 +224,7 @@ func neededOps(n *pattern.Pattern) (s pattern.OpSet) {
 	case n.Ops != nil:
 		s.Add(n.Ops...)
 	case n.Leaf == pattern.LeafConst || n.Leaf == pattern.LeafLiteral:
-		s.Add(clif.OpIconst)
+		return constOps
 	}
 	return s
 }
@@ -289,13 +249,13 @@ func (c *rowCompiler) slotOf(name string) uint8 {
 // operand adds the questions about an operand, and returns its slot.
 func (c *rowCompiler) operand(n *pattern.Pattern) (slot uint8) {
 	slot = c.slotOf(n.Name)
-	s := rowStep{slot: slot, typ: c.typ, lit: n.Lit}
+	s := rowStep{slot: slot, typ: c.typ, any: c.any, lit: n.Lit}
 	if c.bound>>slot&1 != 0 {
 		s.slot, s.other = c.slotOf(""), slot
 		if s.do = askSame; n.Leaf == pattern.LeafConst {
 			s.do = askEqual
 		}
-		c.row.steps = append(c.row.steps, s)
+		c.steps = append(c.steps, s)
 		return s.slot
 	}
 	if n.Name != "" {
@@ -323,7 +283,7 @@ func (c *rowCompiler) operand(n *pattern.Pattern) (slot uint8) {
 	default:
 		c.fail("the mid-end folds no loads")
 	}
-	c.row.steps = append(c.row.steps, s)
+	c.steps = append(c.steps, s)
 	return slot
 }
 
@@ -332,20 +292,20 @@ func (c *rowCompiler) inst(n *pattern.Pattern, s rowStep) {
 	if n.Only {
 		c.fail("the mid-end does not count users")
 	}
-	s.do, s.any, s.typ, s.conds, s.inner = askInst, n.AnyType, n.Type, pattern.CondSet(n.Conds), len(n.Ops) > 1
+	s.do, s.any, s.same, s.typ, s.conds, s.inner = askInst, n.AnyType, n.Same, n.Type, pattern.CondSet(n.Conds), len(n.Ops) > 1
 	if s.op = n.Ops[0] == opWhole; !s.op {
 		s.ops.Add(n.Ops...)
 	}
 	s.args = [3]uint8{noSlot, noSlot, noSlot}
-	at := len(c.row.steps)
-	c.row.steps = append(c.row.steps, s)
-	around := c.typ
-	c.typ = n.Type
+	at := len(c.steps)
+	c.steps = append(c.steps, s)
+	around, any := c.typ, c.any
+	c.typ, c.any = n.Type, n.AnyType || n.Same
 	for k := range n.Args {
 		s.args[k] = c.operand(&n.Args[k])
 	}
-	c.typ = around
-	c.row.steps[at] = s
+	c.typ, c.any = around, any
+	c.steps[at] = s
 }
 
 // give adds the parts of the right, and returns the last one's number. A constant has type t.
@@ -353,10 +313,13 @@ func (c *rowCompiler) give(n *pattern.Pattern, t clif.Type) uint8 {
 	p := making{do: giveInst, typ: t, lit: n.Lit}
 	switch n.Leaf {
 	case pattern.NoLeaf:
-		p.op, p.typ, p.any = n.Ops[0], n.Type, n.AnyType
+		if p.op, p.typ, p.any = n.Ops[0], n.Type, n.AnyType; n.Same {
+			c.fail("which type is the same?")
+		}
 		if n.Conds != nil {
 			p.cond = n.Conds[0]
 		}
+		c.restrict(&p)
 		for k := range n.Args {
 			p.args[k] = c.give(&n.Args[k], c.constType(&p, k))
 		}
@@ -379,16 +342,32 @@ func (c *rowCompiler) give(n *pattern.Pattern, t clif.Type) uint8 {
 			c.fail("no word %q", n.Word)
 		}
 	}
-	c.row.gives = append(c.row.gives, p)
-	return uint8(len(c.row.gives) - 1)
+	c.gives = append(c.gives, p)
+	return uint8(len(c.gives) - 1)
 }
 
-// constType returns the type of a constant as operand k of an instruction.
+// restrict leaves the types that an instruction can have that the row makes.
+func (c *rowCompiler) restrict(p *making) {
+	if p.op >= clif.NumOpcodes {
+		return
+	}
+	types := p.op.Info().Types
+	switch {
+	case p.any && c.row.inner == 0:
+		c.row.inner = types
+	case p.any:
+		c.row.inner &= types
+	case p.typ == clif.Invalid:
+		c.row.types &= types
+	}
+}
+
+// constType returns the type of a constant as operand k of an instruction: for a vector, what it counts with.
 func (c *rowCompiler) constType(p *making, k int) clif.Type {
 	op := p.op
 	switch op {
 	case opWhole:
-		op = c.ops[len(c.ops)-1][0]
+		op = c.root
 	case opInner:
 		return p.typ
 	}
@@ -399,69 +378,4 @@ func (c *rowCompiler) constType(p *making, k int) clif.Type {
 		return clif.I64
 	}
 	return p.typ
-}
-
-// classify gives each opcode that a row names for an operand a class of its own.
-func (c *rowCompiler) classify() {
-	last := uint8(0)
-	for n := range c.needs {
-		for k := range c.needs[n] {
-			s := c.needs[n][k]
-			if s.Has(clif.OpNop) {
-				s.Add(c.ops[n]...)
-			}
-			for op := range s.All {
-				if op != clif.OpNop && c.table.class[op] == 0 {
-					last++
-					c.table.class[op] = last
-				}
-			}
-		}
-	}
-	if last >= maxClasses {
-		panic("rules name too many opcodes of operands")
-	}
-}
-
-// enter makes row n one of the candidates of op.
-func (c *rowCompiler) enter(n int, op clif.Opcode) {
-	to := c.table.byOp[op]
-	if to == nil {
-		to = &candidates{two: (&clif.InstData{Op: op}).NumArgs() > 1}
-		c.table.byOp[op] = to
-	}
-	if to.num == len(to.rows) {
-		panic("too many rows of an opcode")
-	}
-	bit := uint32(1) << to.num
-	to.rows[to.num] = uint8(n)
-	to.num++
-	r := &c.table.rows[n]
-	if len(r.steps) > 0 && r.steps[0].do == askSame && r.steps[0].slot == r.roots[1] && r.steps[0].other == r.roots[0] {
-		to.same |= bit
-	}
-	for t := range to.types {
-		if r.typ == clif.Invalid || r.typ == clif.Type(t) {
-			to.types[t] |= bit
-		}
-	}
-	for cc := range to.conds {
-		if r.conds>>cc&1 != 0 {
-			to.conds[cc] |= bit
-		}
-	}
-	for k := range to.needs {
-		switch s := c.needs[n][k]; {
-		case s.IsEmpty():
-			for class := range to.needs[k] {
-				to.needs[k][class] |= bit
-			}
-		case s.Has(clif.OpNop):
-			to.needs[k][c.table.class[op]] |= bit
-		default:
-			for op := range s.All {
-				to.needs[k][c.table.class[op]] |= bit
-			}
-		}
-	}
 }

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/arith"
 	"github.com/waot-project/waot/clif/pattern"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
@@ -32,8 +34,16 @@ const (
 	missOrder // the first two operands are exchanged
 	missConst // a constant is a variable
 	missValue // a variable is a constant
-	missType  // a type is the other one
+	missType  // a type is another one
+	missLane  // a lane of a constant is another number than the others
 )
+
+// rowConst is a constant of a function for a row.
+type rowConst struct {
+	typ     clif.Type
+	counted clif.Type // what a property is one of
+	word    string
+}
 
 // rowFunc builds functions for the left of a row.
 type rowFunc struct {
@@ -47,10 +57,11 @@ type rowFunc struct {
 	// kind says how a variable without a property is made.
 	kind  int
 	named map[string]val
-	bad   bool // there is no such function
+	last  clif.Type // of the instruction inside before
+	bad   bool      // there is no such function
 
-	params, consts []clif.Type
-	words          []string // of the constants
+	params []clif.Type
+	consts []rowConst
 	// p and k are the parameters and constants; the first run, where real is not set, finds out which there must be.
 	real bool
 	p, k []val
@@ -59,6 +70,12 @@ type rowFunc struct {
 
 func (g *rowFunc) misses(n *pattern.Pattern, how missKind) bool {
 	return g.miss.at == n && g.miss.how == how
+}
+
+// fail says that there is no such function.
+func (g *rowFunc) fail() val {
+	g.bad = true
+	return 0
 }
 
 // param is a parameter of type t.
@@ -71,13 +88,50 @@ func (g *rowFunc) param(t clif.Type) val {
 	return g.p[g.next[0]-1]
 }
 
-func (g *rowFunc) constant(t clif.Type, word string) val {
+// constant is a constant of type t, an operand of an instruction of type around.
+func (g *rowFunc) constant(t, around clif.Type, word string) val {
 	if !g.real {
-		g.consts, g.words = append(g.consts, t), append(g.words, word)
-		return g.b.Iconst(t, 0)
+		g.consts = append(g.consts, rowConst{t, g.counted(around), word})
+		return g.number(t, t, 0)
 	}
 	g.next[1]++
 	return g.k[g.next[1]-1]
+}
+
+// counted is what constants of an instruction of type around count with.
+func (g *rowFunc) counted(around clif.Type) clif.Type {
+	if g.root.IsShape() {
+		around = g.root
+	}
+	return lanesOf(around)
+}
+
+// number is the constant x of type t; a vector has the lanes of a shape.
+func (g *rowFunc) number(t, shape clif.Type, x uint64) val {
+	switch {
+	case t == clif.V128:
+		v := arith.Splat(lanesOf(shape), g.shrink, x)
+		return g.b.Vconst(v[0], v[1])
+	case t.IsFloat():
+		return g.b.Fconst(t, x)
+	}
+	return g.b.Iconst(t, x&mask(uint(t.Bits())>>g.shrink))
+}
+
+// literal is the number of a pattern.
+func (g *rowFunc) literal(n *pattern.Pattern, t, around clif.Type) val {
+	x := uint64(n.Lit)
+	if g.misses(n, missLiteral) {
+		x += uint64(g.miss.to)
+	}
+	if g.misses(n, missLane) && t == clif.V128 {
+		shape := g.counted(around)
+		v := arith.Splat(shape, g.shrink, x)
+		insert := clif.InstData{Op: clif.OpVinsert, Type: shape, Imm: uint64(g.r.IntN(shape.Lanes()))}
+		v = arith.Vector(&insert, g.shrink, v, arith.V128{x ^ 1}, arith.V128{})
+		return g.b.Vconst(v[0], v[1])
+	}
+	return g.number(t, g.counted(around), x)
 }
 
 // Kinds of variables.
@@ -90,20 +144,21 @@ const (
 	numVars
 )
 
-// variable is a value of type t.
-func (g *rowFunc) variable(t clif.Type, word string) val {
+// variable is a value of type t, an operand of an instruction of type around.
+func (g *rowFunc) variable(t, around clif.Type, word string) val {
 	switch {
+	case t.IsRef() || t.IsFloat() && g.shrink > 0:
+		return g.fail()
 	case !t.IsInt():
-		g.bad = true
-		return 0
+		return g.param(t)
 	case word == "extended" && t == clif.I64 && g.kind != plainVar:
 		return g.b.Unary(extensions[g.kind%2], t, g.param(clif.I32))
 	}
 	switch g.kind {
 	case maskedVar:
-		return g.b.Binary(clif.OpBand, t, g.param(t), g.constant(t, ""))
+		return g.b.Binary(clif.OpBand, t, g.param(t), g.constant(t, around, ""))
 	case shortVar:
-		x := g.b.Icmp(clif.Slt, clif.I32, g.param(clif.I32), g.constant(clif.I32, ""))
+		x := g.b.Icmp(clif.Slt, clif.I32, g.param(clif.I32), g.constant(clif.I32, around, ""))
 		if t == clif.I64 {
 			x = g.b.Unary(clif.OpUextend, t, x)
 		}
@@ -122,8 +177,8 @@ func (g *rowFunc) variable(t clif.Type, word string) val {
 	return g.param(t)
 }
 
-// operand is an operand of type t.
-func (g *rowFunc) operand(n *pattern.Pattern, t clif.Type) val {
+// operand is an operand of type t of an instruction of type around.
+func (g *rowFunc) operand(n *pattern.Pattern, t, around clif.Type) val {
 	name := n.Name
 	if g.misses(n, missName) {
 		name += "'"
@@ -137,20 +192,19 @@ func (g *rowFunc) operand(n *pattern.Pattern, t clif.Type) val {
 		return v
 	case n.Ops != nil:
 		v = g.inst(n, t)
-	case n.Leaf == pattern.LeafLiteral:
-		lit := n.Lit
-		if g.misses(n, missLiteral) {
-			lit += g.miss.to
+	case n.Leaf == pattern.LeafLiteral && !g.misses(n, missConst):
+		v = g.literal(n, t, around)
+	case (n.Leaf == pattern.LeafValue) == g.misses(n, missValue):
+		if t.IsRef() || t.IsFloat() && g.shrink > 0 {
+			return g.fail()
 		}
-		v = g.b.Iconst(t, uint64(lit)&mask(uint(t.Bits())>>g.shrink))
-	case (n.Leaf == pattern.LeafConst) != (g.misses(n, missConst) || g.misses(n, missValue)):
-		if !t.IsInt() {
-			g.bad = true
-			return 0
+		word := n.Word
+		if g.misses(n, missLane) {
+			word = ""
 		}
-		v = g.constant(t, n.Word)
+		v = g.constant(t, around, word)
 	default:
-		v = g.variable(t, n.Word)
+		v = g.variable(t, around, n.Word)
 	}
 	if name != "" {
 		g.named[name] = v
@@ -158,123 +212,200 @@ func (g *rowFunc) operand(n *pattern.Pattern, t clif.Type) val {
 	return v
 }
 
-// inst is an instruction inside that gives a t, or the whole if t is Invalid.
-func (g *rowFunc) inst(n *pattern.Pattern, t clif.Type) val {
-	op, ctl := g.op, n.Type
-	if t != clif.Invalid && n.Ops[0] != opWhole {
-		var ops []clif.Opcode
-		for _, op := range n.Ops {
-			if strings.Trim(op.Info().Sig, "Cil:") == "" && (op.Info().Types.Has(clif.I32) || op.Info().Types.Has(clif.I64)) {
-				ops = append(ops, op)
-			}
+// rowOperands are the types of the operands of op with the controlling type ctl.
+func rowOperands(op clif.Opcode, ctl clif.Type) (types []clif.Type, ok bool) {
+	sig, _, _ := strings.Cut(op.Info().Sig, ":")
+	for _, letter := range sig {
+		t := ctl
+		switch letter {
+		case 'C':
+		case 'i':
+			t = clif.I32
+		case 'l':
+			t = clif.I64
+		case 'V':
+			t = clif.V128
+		case 'e':
+			t = ctl.LaneType()
+		case 's':
+			t = clif.F32 + clif.F64 - ctl
+		case 'b':
+			t = map[clif.Type]clif.Type{clif.I32: clif.F32, clif.I64: clif.F64, clif.F32: clif.I32, clif.F64: clif.I64}[ctl]
+		default:
+			return nil, false
 		}
-		if len(ops) == 0 {
-			g.bad = true
-			return 0
-		}
-		op = ops[g.r.IntN(len(ops))]
+		types = append(types, t)
+	}
+	return types, true
+}
+
+// inRows are the formats of instructions that functions are made of.
+var inRows = map[clif.Format]bool{clif.FormatUnary: true, clif.FormatBinary: true, clif.FormatTernary: true, clif.FormatIntCmp: true,
+	clif.FormatFloatCmp: true, clif.FormatExtract: true, clif.FormatInsert: true, clif.FormatShuffle: true, clif.FormatBound: true}
+
+// control is an opcode of instruction n, and a type: the instruction gives a t, or is the whole if t is Invalid.
+func (g *rowFunc) control(n *pattern.Pattern, t clif.Type) (op clif.Opcode, ctl clif.Type) {
+	if op = g.op; t != clif.Invalid && n.Ops[0] != opWhole {
+		op = pickFrom(g.r, n.Ops)
 	}
 	if g.misses(n, missOp) {
 		op = clif.Opcode(g.miss.to)
 	}
+	var types []clif.Type
+	for ty := range clif.NumControlTypes {
+		if op.Info().Types.Has(ty) {
+			types = append(types, ty)
+		}
+	}
 	switch {
-	case t == clif.Invalid || ctl == clif.Invalid && !n.AnyType:
+	case t != clif.Invalid && (n.AnyType || g.misses(n, missType)):
+		if ctl = pickFrom(g.r, types); g.root.IsShape() && g.r.IntN(2) == 0 {
+			ctl = g.root
+		}
+	case n.Same:
+		ctl = g.last
+	case t == clif.Invalid || n.Type == clif.Invalid:
 		ctl = g.root
-	case n.AnyType:
-		ctl = [...]clif.Type{clif.I32, clif.I64}[g.r.IntN(2)]
+	default:
+		ctl = n.Type
 	}
-	if g.misses(n, missType) {
-		ctl = clif.I32 + clif.I64 - ctl
-	}
-	info := op.Info()
-	if !info.Types.Has(ctl) || t != clif.Invalid && op.ResultType(ctl) != t {
+	if !slices.Contains(types, ctl) || !inRows[op.Info().Format] || t != clif.Invalid && op.ResultType(ctl) != t || g.shrink > 0 && (ctl.IsFloat() || ctl.IsShape() && ctl.IsFloatShape()) {
 		g.bad = true
+	}
+	return op, ctl
+}
+
+// inst is an instruction inside that gives a t, or the whole if t is Invalid.
+func (g *rowFunc) inst(n *pattern.Pattern, t clif.Type) val {
+	op, ctl := g.control(n, t)
+	if g.bad {
 		return 0
 	}
+	if t != clif.Invalid {
+		g.last = ctl
+	}
+	types, ok := rowOperands(op, ctl)
+	if !ok {
+		return g.fail()
+	}
 	var args [3]val
-	given := n.Args
-	for k := range info.Sig[:strings.Index(info.Sig, ":")] {
-		at := ctl
-		switch info.Sig[k] {
-		case 'i':
-			at = clif.I32
-		case 'l':
-			at = clif.I64
+	for k, t := range types {
+		if len(n.Args) == 0 {
+			args[k] = g.variable(t, ctl, "")
+		} else {
+			args[k] = g.operand(&n.Args[min(k, len(n.Args)-1)], t, ctl)
 		}
-		if len(given) == 0 {
-			args[k] = g.variable(at, "")
-			continue
-		}
-		if args[k] = g.operand(&given[min(k, len(given)-1)], at); g.bad {
+		if g.bad {
 			return 0
 		}
 	}
 	if g.misses(n, missOrder) {
-		if args[0], args[1] = args[1], args[0]; g.b.F.TypeOf(args[0]) != g.b.F.TypeOf(args[1]) {
-			g.bad = true
-			return 0
+		if args[0], args[1] = args[1], args[0]; len(types) < 2 || types[0] != types[1] {
+			return g.fail()
 		}
 	}
-	switch info.Format {
+	for k, v := range args[:len(types)] {
+		if g.b.F.TypeOf(v) != types[k] {
+			return g.fail()
+		}
+	}
+	return g.emit(op, ctl, args, g.condition(n, op, t == clif.Invalid))
+}
+
+// emit is the instruction.
+func (g *rowFunc) emit(op clif.Opcode, ctl clif.Type, args [3]val, cond uint8) val {
+	lane := func() uint8 {
+		if g.r.IntN(3) == 0 {
+			return uint8(ctl.Lanes() - 1)
+		}
+		return uint8(g.r.IntN(2))
+	}
+	switch op.Info().Format {
 	case clif.FormatUnary:
 		return g.b.Unary(op, ctl, args[0])
 	case clif.FormatBinary:
 		return g.b.Binary(op, ctl, args[0], args[1])
 	case clif.FormatTernary:
-		return g.b.Select(ctl, args[0], args[1], args[2])
+		return g.b.Ternary(op, ctl, args[0], args[1], args[2])
 	case clif.FormatIntCmp:
-		return g.b.Icmp(clif.IntCC(g.condition(n, t == clif.Invalid)), ctl, args[0], args[1])
+		if ctl.IsShape() {
+			return g.b.Vicmp(clif.IntCC(cond), ctl, args[0], args[1])
+		}
+		return g.b.Icmp(clif.IntCC(cond), ctl, args[0], args[1])
+	case clif.FormatFloatCmp:
+		if ctl.IsShape() {
+			return g.b.Vfcmp(clif.FloatCC(cond), ctl, args[0], args[1])
+		}
+		return g.b.Fcmp(clif.FloatCC(cond), ctl, args[0], args[1])
+	case clif.FormatExtract:
+		return g.b.Extract(op, ctl, args[0], lane())
+	case clif.FormatInsert:
+		return g.b.Insert(ctl, args[0], args[1], lane())
+	case clif.FormatShuffle:
+		some := shuffles(pickFrom(g.r, allShapes))
+		return g.b.Shuffle(args[0], args[1], pickFrom(g.r, append(some, some[1])).lanes)
+	case clif.FormatBound:
+		return g.b.Bound(args[0], args[1], abi.TrapIntegerOverflow)
 	}
-	g.bad = true
-	return 0
+	return g.fail()
 }
 
-func (g *rowFunc) condition(n *pattern.Pattern, whole bool) uint8 {
+// condition is one for op, and one of those of n if op has them.
+func (g *rowFunc) condition(n *pattern.Pattern, op clif.Opcode, whole bool) uint8 {
 	switch {
 	case g.misses(n, missCond):
 		return uint8(g.miss.to)
 	case whole:
 		return g.cond
 	case n.Conds != nil:
-		return n.Conds[g.r.IntN(len(n.Conds))]
+		return pickFrom(g.r, n.Conds)
 	}
-	return uint8(g.r.IntN(int(clif.NumIntCCs)))
+	return uint8(g.r.IntN(numConditions(op)))
+}
+
+func numConditions(op clif.Opcode) int {
+	switch op.Info().Format {
+	case clif.FormatIntCmp:
+		return int(clif.NumIntCCs)
+	case clif.FormatFloatCmp:
+		return int(clif.NumFloatCCs)
+	}
+	return 1
 }
 
 // rowMisses are all changes of a pattern.
-func rowMisses(n *pattern.Pattern, seen map[string]bool) (all []rowMiss) {
+func rowMisses(n *pattern.Pattern, root bool, seen map[string]bool) (all []rowMiss) {
 	if seen[n.Name] && n.Name != "" {
 		all = append(all, rowMiss{at: n, how: missName})
 	}
 	seen[n.Name] = true
 	switch {
 	case n.Leaf == pattern.LeafLiteral:
-		all = append(all, rowMiss{n, missLiteral, 1}, rowMiss{n, missLiteral, -1}, rowMiss{n, missConst, 0})
+		return append(all, rowMiss{n, missLiteral, 1}, rowMiss{n, missLiteral, -1}, rowMiss{n, missConst, 0}, rowMiss{n, missLane, 0})
 	case n.Leaf == pattern.LeafConst:
-		all = append(all, rowMiss{at: n, how: missConst})
+		return append(all, rowMiss{at: n, how: missConst}, rowMiss{at: n, how: missLane})
 	case n.Leaf == pattern.LeafValue:
-		all = append(all, rowMiss{at: n, how: missValue})
-	default:
-		if n.Type.IsInt() {
-			all = append(all, rowMiss{at: n, how: missType})
-		}
-		if len(n.Args) > 1 {
-			all = append(all, rowMiss{at: n, how: missOrder})
-		}
+		return append(all, rowMiss{at: n, how: missValue})
+	}
+	if !root {
+		all = append(all, rowMiss{at: n, how: missType})
+	}
+	if len(n.Args) > 1 {
+		all = append(all, rowMiss{at: n, how: missOrder})
+	}
+	for cc := range numConditions(n.Ops[0] % clif.NumOpcodes) {
 		if n.Conds != nil {
-			for cc := range clif.NumIntCCs {
-				all = append(all, rowMiss{n, missCond, int64(cc)})
-			}
+			all = append(all, rowMiss{n, missCond, int64(cc)})
 		}
-		for op := range clif.NumOpcodes {
-			f := op.Info().Format
-			if strings.Trim(op.Info().Sig, "Cil:") == "" && (f == clif.FormatUnary || f == clif.FormatBinary || f == clif.FormatIntCmp) && (op.Info().Types.Has(clif.I32) || op.Info().Types.Has(clif.I64)) && !slices.Contains(n.Ops, op) {
-				all = append(all, rowMiss{n, missOp, int64(op)})
-			}
+	}
+	vector := arith.IsVector(n.Ops[0])
+	for op := range clif.NumOpcodes {
+		if _, ok := rowOperands(op, clif.I8x16); ok && inRows[op.Info().Format] && arith.IsVector(op) == vector && !slices.Contains(n.Ops, op) {
+			all = append(all, rowMiss{n, missOp, int64(op)})
 		}
-		for k := range n.Args {
-			all = append(all, rowMisses(&n.Args[k], seen)...)
-		}
+	}
+	for k := range n.Args {
+		all = append(all, rowMisses(&n.Args[k], false, seen)...)
 	}
 	return all
 }
@@ -297,73 +428,187 @@ func (c *rowCase) build(g *rowFunc) val {
 	return g.inst(c.left, clif.Invalid)
 }
 
-// run compares functions of a case before and after the row, and returns how often it was applied.
-func (c *rowCase) run(t *testing.T, p *prover, rule Rule, text string, functions int, r *rand.Rand) int {
-	t.Helper()
-	g := rowFunc{shrink: p.opt.shrink, b: &clif.Builder{F: &clif.Func{Mod: testModule(nil, nil)}}}
+// begin finds out the parameters and constants of the functions of the case, if there are any.
+func (c *rowCase) begin(p *prover) (g *rowFunc, ok bool) {
+	g = &rowFunc{shrink: p.opt.shrink, b: &clif.Builder{F: &clif.Func{Mod: testModule(nil, nil)}}}
 	g.b.SwitchTo(g.b.NewBlock())
-	if c.build(&g); g.bad {
-		return 0
-	}
-	p.mod = testModule(g.params, nil)
-	bits, kBits := uint(0), uint(0)
-	for _, t := range g.params {
-		bits += p.before.bits(t)
-	}
-	for _, t := range g.consts {
-		kBits += p.before.bits(t)
-	}
-	all, allK := bits <= 8, kBits <= 8 && c.miss.how == noMiss
-	n, m := 100, functions
-	if all {
-		n = 1 << bits
-	}
-	if allK {
-		m = 1 << kBits
-	}
-	in, ks := p.columns(g.params, n, all, r), p.columns(g.consts, m, allK, r)
-	fam := family{name: text, build: func(b bld, params, ks []val) val {
-		g := rowFunc{shrink: p.opt.shrink, b: b, real: true, p: params, k: ks}
-		return c.build(&g)
-	}}
-	for _, t := range g.params {
-		fam.params += string("nw"[t-clif.I32])
-	}
-	for _, t := range g.consts {
-		fam.consts += string("nw"[t-clif.I32])
-	}
-	before := 0
-	for _, n := range p.fired[rule] {
-		before -= n
-	}
-	consts := make([]uint64, len(g.consts))
-	for i := range m {
-		for k := range consts {
-			if consts[k] = ks[k][i]; !allK && i%4 == 1 {
-				consts[k] = r.Uint64N(2)
-			}
-			is := constWords[g.words[k]]
-			for try := 0; !allK && is != nil && i%4 != 0 && try < 500 && !is(p.opt.widths, g.consts[k], consts[k]); try++ {
-				consts[k] = p.sample(g.consts[k], r)
-			}
-		}
-		if err := p.check(&fam, consts, in, n); err != nil {
-			t.Errorf("%v: %s, %v.%v, variables %d, change %v of %v: %v", rule, text, c.op, c.root, c.kind, c.miss.how, c.miss.at, err)
-			return 1
-		}
-	}
-	for _, n := range p.fired[rule] {
-		before += n
-	}
-	return before
+	c.build(g)
+	return g, !g.bad
 }
 
-// noRowTest are the rows that TestRows does not execute, by what stands in them, with the reason.
-var noRowTest = map[string]string{"bitcast": "floats have no form of 8 bits; TestRules has the functions"}
+// lanewise returns the one shape of an f each lane of whose result depends on the lanes in the same place, if it is such a function.
+func lanewise(f *clif.Func) (shape clif.Type, ok bool) {
+	shape = clif.Invalid
+	for i := range f.Insts {
+		d := &f.Insts[i]
+		switch {
+		case acrossLanes[d.Op] || d.Op == clif.OpVextract || d.Op == clif.OpVextractS || d.Op == clif.OpVinsert:
+			return clif.I8x16, false
+		case d.Type.IsShape() && shape != clif.Invalid && d.Type != shape:
+			return clif.I8x16, false
+		case d.Type.IsShape():
+			shape = d.Type
+		}
+	}
+	if shape == clif.Invalid {
+		shape = clif.I8x16 // each bit for itself, so any
+	}
+	return shape, true
+}
 
-// TestRows takes each row of each rule alone. For each opcode, type and condition that it names, functions that its left fits give the same
-// as before, for all values of narrow integers and for some of wide ones, and the row is applied to some. So do functions with one change: another
-// opcode, condition, constant or type, other operands, or operands in another order.
+// rowRun is the functions of a case, on inputs.
+type rowRun struct {
+	family
+	consts []rowConst
+	in     [][]uint64 // columns
+	n      int
+	ks     [][]uint64 // words of constants, by function
+	floats bool
+}
+
+const rowLetters = "?nwfdv" // by type
+
+// plan makes the inputs and constants for the functions that g has begun: all of them, if there are few, or some.
+func (c *rowCase) plan(p *prover, g *rowFunc, functions int, r *rand.Rand) (run rowRun) {
+	p.mod = testModule(g.params, nil)
+	run.consts = g.consts
+	run.build = func(b bld, params, ks []val) val {
+		g := rowFunc{shrink: p.opt.shrink, b: b, real: true, p: params, k: ks}
+		return c.build(&g)
+	}
+	vectors := c.root == clif.V128 || c.root.IsShape()
+	var consts []clif.Type
+	for _, k := range g.consts {
+		consts = append(consts, k.typ)
+		run.family.consts += string(rowLetters[k.typ])
+	}
+	for _, t := range g.params {
+		run.params += string(rowLetters[t])
+	}
+	for _, t := range append(consts, g.params...) {
+		run.floats, vectors = run.floats || t.IsFloat(), vectors || t == clif.V128
+	}
+	if vectors {
+		run.shape, run.lanewise = lanewise(g.b.F)
+		run.floats = run.floats || run.shape.IsFloatShape()
+	}
+	scalars, parts := p.widths(&run.family, g.params)
+	kScalars, kParts := p.widths(&run.family, consts)
+	all := scalars+parts <= 8 && !run.floats
+	allK := kScalars+kParts <= 8 && c.miss.how == noMiss && !run.floats
+	var rows [][]uint64
+	if all {
+		_, per := p.parts(&run.family)
+		for s := range uint64(1) << scalars {
+			for first := 0; first < 1<<parts; first += per {
+				rows = append(rows, p.spread(&run.family, g.params, s, func(i int) uint64 { return uint64(first+i) & mask(parts) }))
+			}
+		}
+	} else {
+		for range 100 {
+			rows = append(rows, p.samples(&run.family, g.params, r))
+		}
+	}
+	run.n, run.in = len(rows), make([][]uint64, clif.Words(g.params))
+	for _, words := range rows {
+		for w, x := range words {
+			run.in[w] = append(run.in[w], x)
+		}
+	}
+	if allK {
+		for k := range uint64(1) << (kScalars + kParts) {
+			run.ks = append(run.ks, p.spread(&run.family, consts, k&mask(kScalars), func(int) uint64 { return k >> kScalars }))
+		}
+	}
+	if vectors {
+		functions = max(functions/2, 3) // lanes are many inputs
+	}
+	for i := range functions {
+		if !allK || kParts > 0 && i < 4 {
+			run.ks = append(run.ks, run.sampleConsts(p, i, r))
+		}
+	}
+	return run
+}
+
+// sampleConsts returns words of constants, most often such as have their properties.
+func (run *rowRun) sampleConsts(p *prover, i int, r *rand.Rand) (words []uint64) {
+	for _, k := range run.consts {
+		is := constWords[k.word]
+		if k.typ.IsFloat() || k.typ == clif.V128 && (is == nil || i%4 == 0) {
+			words = append(words, p.samples(&family{shape: run.shape}, []clif.Type{k.typ}, r)...)
+			continue
+		}
+		t := k.typ
+		if t == clif.V128 {
+			t = k.counted
+		}
+		x := p.sample(t, r)
+		if i%4 == 1 {
+			x = r.Uint64N(2)
+		}
+		for try := 0; is != nil && i%4 != 0 && try < 500 && !is(p.opt.widths, k.counted, x); try++ {
+			x = p.sample(t, r)
+		}
+		if k.typ == clif.V128 {
+			v := arith.Splat(t, p.opt.shrink, x)
+			words = append(words, v[:]...)
+		} else {
+			words = append(words, x)
+		}
+	}
+	return words
+}
+
+// run compares functions of a case before and after the row. It returns how often it was applied, and whether there are such functions.
+func (c *rowCase) run(t *testing.T, p *prover, rule Rule, text string, functions int, r *rand.Rand) (hits int, ok bool) {
+	t.Helper()
+	g, ok := c.begin(p)
+	if !ok {
+		return 0, false
+	}
+	run := c.plan(p, g, functions, r)
+	run.name = text
+	before := sum(p.fired[rule][:])
+	for i, ks := range run.ks {
+		err := p.check(&run.family, ks, run.in, run.n)
+		if err == nil && p.opt.shrink == 0 && (run.floats || i == 0 && arith.IsVector(c.op)) {
+			err = run.interpreted(t, p)
+		}
+		if err != nil {
+			t.Errorf("%v: %s, %v.%v, variables %d, change %v of %v: %v", rule, text, c.op, c.root, c.kind, c.miss.how, c.miss.at, err)
+			return 1, true
+		}
+	}
+	return sum(p.fired[rule][:]) - before, true
+}
+
+func sum(ns []int) (n int) {
+	for _, x := range ns {
+		n += x
+	}
+	return n
+}
+
+// interpreted compares what the interpreter gives before and after.
+func (run *rowRun) interpreted(t *testing.T, p *prover) error {
+	t.Helper()
+	before, after := newWorld(t, &p.f), newWorld(t, &p.g)
+	for i := range min(run.n, 20) {
+		var in []uint64
+		for _, c := range run.in {
+			in = append(in, c[i])
+		}
+		if a, b := before.call(t, in), after.call(t, in); a != b {
+			return fmt.Errorf("f(%#x): %s before, %s after\n%v%v", in, a, b, &p.f, &p.g)
+		}
+	}
+	return nil
+}
+
+// TestRows takes each row of each rule alone. For each opcode, type, condition and order of operands that it names, functions that its left
+// fits give the same as before, for all values of narrow integers and lanes and for some of wide ones, and the row is applied to some. So do
+// functions with one change: another opcode, condition, constant or type, a lane that differs, other operands, or operands in another order.
 func TestRows(t *testing.T) {
 	functions, misses := testenv.Cases(16, 24, 60), testenv.Cases(3, 8, 20)
 	numRows, numCases, numMisses, applied := 0, 0, 0, 0
@@ -373,33 +618,60 @@ func TestRows(t *testing.T) {
 			numRows++
 			p := newProver(shrink)
 			p.only(rule, text)
-			changes := rowMisses(cases[0].left, map[string]bool{})
+			var changes []rowMiss
+			if len(cases) > 0 {
+				changes = rowMisses(cases[0].left, true, map[string]bool{})
+			}
 			for _, c := range cases {
-				hits := 0
-				for kind := range numVars {
-					c.kind, c.seed = kind, r.Uint64()
-					hits += c.run(t, p, rule, text, functions, r)
-					for range misses {
+				hits, built := 0, shrink == 0 // floats are not narrow
+				for kind := range c.kinds() {
+					c.kind = kind
+					// Where opcode, type or lane inside may be one of several, some have no function, or do not fit.
+					for range 32 {
+						c.seed = r.Uint64()
+						if n, ok := c.run(t, p, rule, text, functions, r); ok {
+							built = true
+							if hits += n; hits > 0 {
+								break
+							}
+						}
+					}
+					for m, tries := 0, 0; m < misses && tries < 8*misses; tries++ {
 						miss := c
-						miss.miss, miss.seed = changes[r.IntN(len(changes))], r.Uint64()
-						applied += min(1, miss.run(t, p, rule, text, 4, r))
-						numMisses++
+						miss.miss, miss.seed = pickFrom(r, changes), r.Uint64()
+						if n, ok := miss.run(t, p, rule, text, 4, r); ok {
+							applied += min(1, n)
+							numMisses++
+							m++
+						}
 					}
 				}
-				if numCases++; hits == 0 {
-					t.Errorf("%s: never applied to %v.%v %d", text, c.op, c.root, c.cond)
+				if numCases++; hits == 0 && built {
+					t.Errorf("%s: never applied to %v.%v %d, widths over %d", text, c.op, c.root, c.cond, 1<<shrink)
 				}
+			}
+			if len(cases) == 0 {
+				t.Errorf("%s: no type", text)
 			}
 		})
 	}
 	t.Logf("%d rows at all widths, %d opcodes, types and conditions; %d functions with a change, of which rows still fit %d", numRows, numCases, numMisses, applied)
 }
 
+// kinds is the number of kinds of variables that make a difference.
+func (c *rowCase) kinds() int {
+	if arith.IsVector(c.op) {
+		return 1
+	}
+	return numVars
+}
+
 // only makes p apply this row alone.
 func (p *prover) only(rule Rule, text string) {
 	alone := make([]ruleDef, NumRules)
-	alone[rule] = ruleDef{Name: ruleDefs[rule].Name, Row: text, Last: ruleDefs[rule].Last}
-	p.opt.fold.rules, p.opt.fold.rows = ruleTable(), newRowTable(alone)
+	def := &ruleDefs[rule]
+	alone[rule] = ruleDef{Name: def.Name, Row: text, Last: def.Last, Types: def.Types}
+	p.opt.fold.rules, p.opt.fold.rows, p.opt.fold.byOp = ruleTable(), newRowTable(alone), [clif.NumOpcodes]*candidates{}
 	p.opt.Control.Off = map[string]bool{}
 	for other := range NumRules {
 		if other != rule {
@@ -413,7 +685,7 @@ func (p *prover) rows(t *testing.T, functions int, r *rand.Rand) {
 	t.Helper()
 	eachRow(t, func(rule Rule, text string, cases []rowCase) {
 		for _, c := range cases {
-			for kind := range numVars {
+			for kind := range c.kinds() {
 				c.kind, c.seed = kind, r.Uint64()
 				c.run(t, p, rule, text, functions, r)
 			}
@@ -421,25 +693,44 @@ func (p *prover) rows(t *testing.T, functions int, r *rand.Rand) {
 	})
 }
 
-// eachRow calls f for each row that has a form of narrow integers.
+// vectorRowFuncs are functions that rows for vectors fit, one for each opcode and type.
+func vectorRowFuncs(t *testing.T) (funcs []*clif.Func) {
+	t.Helper()
+	p, r := newProver(0), rand.New(rand.NewPCG(3, 8))
+	eachRow(t, func(_ Rule, _ string, cases []rowCase) {
+		for _, c := range cases {
+			for try := uint64(0); arith.IsVector(c.op) && try < 32; try++ {
+				c.seed = try
+				if g, ok := c.begin(p); ok {
+					run := c.plan(p, g, 3, r)
+					funcs = append(funcs, clone(p.function(&run.family, run.ks[len(run.ks)-1])))
+					break
+				}
+			}
+		}
+	})
+	return funcs
+}
+
+// eachRow calls f for each row, in each order of operands.
 func eachRow(t *testing.T, f func(rule Rule, text string, cases []rowCase)) {
 	t.Helper()
 	for rule := range NumRules {
-		for _, text := range rowTexts(ruleDefs[rule].Row) {
+		for text := range rowTexts(ruleDefs[rule].Row) {
 			left, _, _ := splitRow(text)
-			if op, _, _ := strings.Cut(left[1:], " "); noRowTest[op] == "" {
-				n := parseLeft(t, left)
+			for exchange := range pattern.Orders(left) {
+				n := parseLeft(t, left, uint(exchange))
 				f(rule, text, rowCases(&n, ruleDefs[rule].Types))
 			}
 		}
 	}
 }
 
-func parseLeft(t *testing.T, left string) pattern.Pattern {
+func parseLeft(t *testing.T, left string, exchange uint) pattern.Pattern {
 	t.Helper()
-	ops := clif.OpcodesByName()
-	ops["op"] = opWhole
-	n, err := pattern.Parse(left, ops)
+	p := pattern.Parser{Ops: clif.OpcodesByName(), Exchange: exchange}
+	p.Ops["op"] = opWhole
+	n, err := p.Parse(left)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -449,16 +740,12 @@ func parseLeft(t *testing.T, left string) pattern.Pattern {
 // rowCases are the opcodes, types and conditions to which a row applies.
 func rowCases(n *pattern.Pattern, types clif.TypeSet) (all []rowCase) {
 	for _, op := range n.Ops {
-		for _, t := range []clif.Type{clif.I32, clif.I64} {
-			if !types.Has(t) || n.Type != clif.Invalid && n.Type != t || !op.Info().Types.Has(t) {
+		for t := range clif.NumControlTypes {
+			if !types.Has(t) || n.Type != clif.Invalid && n.Type != t || !op.Info().Types.Has(t) || t.IsRef() {
 				continue
 			}
 			c := rowCase{left: n, op: op, root: t}
-			if op != clif.OpIcmp {
-				all = append(all, c)
-				continue
-			}
-			for cc := range uint8(clif.NumIntCCs) {
+			for cc := range uint8(numConditions(op)) {
 				if c.cond = cc; n.Conds == nil || slices.Contains(n.Conds, cc) {
 					all = append(all, c)
 				}
@@ -482,6 +769,10 @@ func TestWrongRows(t *testing.T) {
 		{"(iadd x [y]) => x", "folds no loads"},
 		{"(iadd x (only (ishl y k))) => x", "does not count users"},
 		{"x => x", "wrong pattern"},
+		{"(vadd.any x y) => x", "no instruction"},
+		{"(vaddd x y) => x", "no instruction"},
+		{"(vadd x y) => (vadd~ x y)", "one order"},
+		{"(vadd x y) => (vadd.same x y)", "the same"},
 	} {
 		func() {
 			defer func() {
@@ -490,7 +781,10 @@ func TestWrongRows(t *testing.T) {
 					t.Errorf("%s: %s", c.row, got)
 				}
 			}()
-			newRowTable([]ruleDef{{Name: "a", Row: c.row}})
+			rows := newRowTable([]ruleDef{{Name: "a", Row: c.row}})
+			for op := range clif.NumOpcodes {
+				rows.of(op)
+			}
 		}()
 	}
 }

@@ -9,7 +9,7 @@ import (
 // This file has the words of rows.
 
 type (
-	// constWord is a property of a constant of type t.
+	// constWord is a property of a number, or lane, of type t.
 	constWord func(w widths, t clif.Type, k uint64) bool
 	// valueWord is a property of another value.
 	valueWord func(c *folder, m *match, v clif.Value) bool
@@ -18,7 +18,7 @@ type (
 	// constMaker computes a constant; bits that its type does not have are cut off.
 	constMaker func(c *folder, m *match, k uint64) uint64
 	// valueMaker makes a value of another.
-	valueMaker func(c *folder, v clif.Value) clif.Value
+	valueMaker func(c *folder, m *match, v clif.Value) clif.Value
 	// maker does what a rule does whose right is no row. It returns what a rule returns.
 	maker func(c *folder, d *clif.InstData, m *match) (clif.Value, bool)
 )
@@ -30,7 +30,10 @@ func (m *match) z() clif.Value { return m.v[2] }
 var constWords = map[string]constWord{
 	"zero": func(_ widths, _ clif.Type, k uint64) bool { return k == 0 },
 	"ones": func(w widths, t clif.Type, k uint64) bool { return k == w.allOnes(t) },
-	"pow2": func(_ widths, _ clif.Type, k uint64) bool { return isPow2(k) },
+	// least and greatest: of numbers with sign.
+	"least":    func(w widths, t clif.Type, k uint64) bool { return k == 1<<(w.bits(t)-1) },
+	"greatest": func(w widths, t clif.Type, k uint64) bool { return k == 1<<(w.bits(t)-1)-1 },
+	"pow2":     func(_ widths, _ clif.Type, k uint64) bool { return isPow2(k) },
 	// uneven: neither 0 nor a power of two. Signed, the magnitude counts; beyond-one: that is at least 2.
 	"uneven":        func(_ widths, _ clif.Type, k uint64) bool { return k != 0 && !isPow2(k) },
 	"beyond-one":    func(w widths, t clif.Type, k uint64) bool { return w.magnitude(t, k) >= 2 },
@@ -43,6 +46,8 @@ var constWords = map[string]constWord{
 	"turns":  func(w widths, t clif.Type, k uint64) bool { return k%uint64(w.bits(t)) == 0 },
 	"far":    func(w widths, t clif.Type, k uint64) bool { return k >= uint64(w.bits(t)) },
 	"amount": func(w widths, t clif.Type, k uint64) bool { n := uint64(w.bits(t)); return k&(n-1) == n-1 },
+	// lane-mask: a mask that keeps all bits of a lane.
+	"lane-mask": func(w widths, t clif.Type, k uint64) bool { return k&w.allOnes(t) == w.allOnes(t) },
 	// Of amounts that shift all out but a byte, two or four.
 	"above-byte": func(w widths, t clif.Type, k uint64) bool { return k+uint64(w.scaled(8)) == uint64(w.bits(t)) },
 	"above-two":  func(w widths, t clif.Type, k uint64) bool { return k+uint64(w.scaled(16)) == uint64(w.bits(t)) },
@@ -59,15 +64,29 @@ var constWords = map[string]constWord{
 }
 
 var valueWords = map[string]valueWord{
-	"var":      func(c *folder, _ *match, v clif.Value) bool { return c.defOpcode(v) != clif.OpIconst },
+	"var":      func(c *folder, _ *match, v clif.Value) bool { return !constOps.Has(c.defOpcode(v)) },
 	"extended": func(c *folder, _ *match, v clif.Value) bool { return c.hasLow(v) },
 }
 
 var conditions = map[string]condition{
-	"no-trap": func(c *folder, m *match) bool {
+	// computable: the whole gives a number for k and j, neither a trap nor a NaN, whose bits the machine chooses.
+	"computable": func(c *folder, m *match) bool {
 		_, ok := c.eval(m.d.Op, m.d.Type, m.k[0], m.k[1])
 		return ok
 	},
+	// below: k <u j.
+	"below": func(_ *folder, m *match) bool { return m.k[0] < m.k[1] },
+	// same-lane, other-lane: the instruction inside is about the lane that the whole is about, or not.
+	"same-lane":  func(_ *folder, m *match) bool { return m.lane == m.d.Lane() },
+	"other-lane": func(_ *folder, m *match) bool { return m.lane != m.d.Lane() },
+	// same-lanes: the comparison inside has lanes where the whole has them, if it has any.
+	"same-lanes": func(_ *folder, m *match) bool { return m.d.Type == clif.V128 || m.d.Type == m.typ },
+	// Of shuffles; see shuffles.go.
+	"of-one":        func(_ *folder, m *match) bool { return ofOne(m) },
+	"of-one-inside": func(c *folder, m *match) bool { return ofOneInside(c, m) },
+	"in-place":      func(c *folder, m *match) bool { return inPlace(c, m) },
+	"one-lane":      func(c *folder, m *match) bool { return oneLane(c, m) },
+	"all-lanes":     func(c *folder, m *match) bool { return allLanes(c, m) },
 	// zero-outside: x has no bits outside the mask k.
 	"zero-outside": func(c *folder, m *match) bool { return c.mayBeOne(m.x(), 0)&^m.k[0] == 0 },
 	"upper-zero":   func(c *folder, m *match) bool { return c.mayBeOne(m.x(), 0)&^c.allOnes(clif.I32) == 0 },
@@ -107,6 +126,7 @@ var constMakers = map[string]constMaker{
 		r, _ := c.eval(m.d.Op, m.d.Type, k, m.k[1])
 		return r
 	},
+	"bits":    func(_ *folder, _ *match, k uint64) uint64 { return k },
 	"counted": func(c *folder, m *match, k uint64) uint64 { return c.countBits(m.d, k) },
 	"extended": func(c *folder, m *match, k uint64) uint64 {
 		if n := 64 - c.extended(m.d.Op); m.d.Op != clif.OpUextend {
@@ -124,7 +144,9 @@ var constMakers = map[string]constMaker{
 }
 
 var valueMakers = map[string]valueMaker{
-	"low": func(c *folder, v clif.Value) clif.Value { return c.low(v) },
+	"low": func(c *folder, _ *match, v clif.Value) clif.Value { return c.low(v) },
+	// lane: what the whole extracts of a lane that holds the low bits of x.
+	"lane": func(c *folder, m *match, v clif.Value) clif.Value { return c.laneOf(m.d, v) },
 }
 
 var makers = map[string]maker{
@@ -156,5 +178,10 @@ var makers = map[string]maker{
 		}
 		return none, true
 	},
+	"shuffled": func(_ *folder, d *clif.InstData, m *match) (clif.Value, bool) {
+		return shuffled(d, m.found.v, &m.found.lanes)
+	},
+	"lane-of":      laneOfShuffled,
+	"one-for-all":  shuffleOfLane,
 	"as-condition": func(c *folder, d *clif.InstData, m *match) (clif.Value, bool) { return c.selectBool(d, m.k[0]) },
 }

@@ -2,6 +2,7 @@ package opt
 
 import (
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/arith"
 )
 
 // rule rewrites one instruction with one result. It returns the value that d
@@ -14,7 +15,7 @@ const none = clif.NoValue
 // constResult is the result of a rule for the constant x.
 func constResult(c *folder, t clif.Type, x uint64) (clif.Value, bool) { return c.iconst(t, x), false }
 
-// eval computes an integer operation on constants; ok is false where it traps.
+// eval computes an operation on constants; ok is false where it traps or gives a NaN.
 func (w widths) eval(op clif.Opcode, t clif.Type, x, y uint64) (r uint64, ok bool) {
 	n := uint64(w.bits(t))
 	switch op {
@@ -44,10 +45,27 @@ func (w widths) eval(op clif.Opcode, t clif.Type, x, y uint64) (r uint64, ok boo
 		r = x<<(y%n) | x>>(n-y%n)
 	case clif.OpRotr:
 		r = x>>(y%n) | x<<(n-y%n)
-	default:
+	case clif.OpUdiv, clif.OpSdiv, clif.OpUrem, clif.OpSrem:
 		return w.evalDiv(op, t, x, y)
+	default:
+		r = evalFloat(op, t, x, y)
+		return r, !arith.IsNaN(t, r)
 	}
 	return w.trunc(t, r), true
+}
+
+func evalFloat(op clif.Opcode, t clif.Type, x, y uint64) uint64 {
+	switch op {
+	case clif.OpFadd:
+		return arith.Fadd(t, x, y)
+	case clif.OpFsub:
+		return arith.Fsub(t, x, y)
+	case clif.OpFmul:
+		return arith.Fmul(t, x, y)
+	case clif.OpFdiv:
+		return arith.Fdiv(t, x, y)
+	}
+	return arith.FloatBits(t, arith.Float(clif.F32+clif.F64-t, x)) // fpromote, fdemote
 }
 
 func (w widths) evalDiv(op clif.Opcode, t clif.Type, x, y uint64) (uint64, bool) {

@@ -12,20 +12,16 @@ import (
 // rules create instructions, and rules apply to these.
 func ruleTable() (r [clif.NumOpcodes]rule) {
 	rows := rows()
-	for op := range r {
-		if rows.byOp[op] != nil {
+	for op := range clif.NumOpcodes {
+		switch {
+		case arith.IsVector(op) && op != clif.OpVconst:
+			r[op] = ruleVector
+		case rows.byOp[op].num > 0:
 			r[op] = ruleRows
 		}
 	}
 	r[clif.OpIadd], r[clif.OpBor], r[clif.OpImul], r[clif.OpUshr] = ruleAdd, ruleAdd, ruleMul, ruleUshr
-	for _, op := range [...]clif.Opcode{clif.OpFadd, clif.OpFsub, clif.OpFmul, clif.OpFdiv} {
-		r[op] = ruleFloat
-	}
-	vectorRules(&r)
 	r[clif.OpLoad] = ruleLoad
-	r[clif.OpBitcast] = ruleBitcast
-	r[clif.OpFpromote] = ruleFcvt
-	r[clif.OpFdemote] = ruleFcvt
 	r[clif.OpMemorySize] = ruleSize
 	r[clif.OpTableSize] = ruleSize
 	r[clif.OpGlobalGet] = ruleGlobal
@@ -140,50 +136,6 @@ func ruleSize(c *folder, d *clif.InstData) (clif.Value, bool) {
 	return none, false
 }
 
-func ruleBitcast(c *folder, d *clif.InstData) (clif.Value, bool) {
-	if v, again := ruleRows(c, d); v != none || again {
-		return v, again
-	}
-	if x, ok := c.constant(d.ArgA()); ok && c.may(RuleFoldBitcast) {
-		return c.fconst(d.Type, x), false
-	}
-	if x, ok := c.fconstant(d.ArgA()); ok && c.may(RuleFoldBitcast) {
-		return constResult(c, d.Type, x)
-	}
-	return none, false
-}
-
 func (c *folder) fconst(t clif.Type, x uint64) clif.Value {
 	return c.make1(clif.InstData{Op: clif.OpFconst, Type: t, Imm: x}, t)
-}
-
-var floatOps = [clif.NumOpcodes]func(t clif.Type, x, y uint64) uint64{
-	clif.OpFadd: arith.Fadd, clif.OpFsub: arith.Fsub, clif.OpFmul: arith.Fmul, clif.OpFdiv: arith.Fdiv,
-}
-
-// ruleFloat folds arithmetic whose result is not a NaN.
-func ruleFloat(c *folder, d *clif.InstData) (clif.Value, bool) {
-	x, xok := c.fconstant(d.ArgA())
-	y, yok := c.fconstant(d.ArgB())
-	if !xok || !yok {
-		return none, false
-	}
-	r := floatOps[d.Op](d.Type, x, y)
-	if arith.IsNaN(d.Type, r) || !c.may(RuleFoldFloat) {
-		return none, false
-	}
-	return c.fconst(d.Type, r), false
-}
-
-// ruleFcvt folds changes of the float type whose result is not a NaN.
-func ruleFcvt(c *folder, d *clif.InstData) (clif.Value, bool) {
-	x, ok := c.fconstant(d.ArgA())
-	if !ok {
-		return none, false
-	}
-	r := arith.FloatBits(d.Type, arith.Float(c.f.TypeOf(d.ArgA()), x))
-	if arith.IsNaN(d.Type, r) || !c.may(RuleFoldFcvt) {
-		return none, false
-	}
-	return c.fconst(d.Type, r), false
 }

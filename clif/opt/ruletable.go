@@ -85,6 +85,20 @@ const (
 	RuleFoldFloat
 	RuleFoldFcvt
 	RuleFoldVector
+	RuleVnotCompare
+	RuleVandNot
+	RuleVxorOnes
+	RuleVandnotOnes
+	RuleVandnotNot
+	RuleVaddNeg
+	RuleVsubNeg
+	RuleVsubFromZero
+	RuleVsubExtreme
+	RuleVmulExtends
+	RuleVmaxNeg
+	RuleVshiftZero
+	RuleVshiftFar
+	RuleVshiftMask
 	RuleVconstRight
 	RuleVneutral
 	RuleVabsorbing
@@ -93,24 +107,10 @@ const (
 	RuleVsameZero
 	RuleVassociate
 	RuleVpair
-	RuleVnotCompare
-	RuleVandNot
-	RuleVxorOnes
-	RuleVandnotOnes
-	RuleVandnotNot
 	RuleVandnotConst
-	RuleVaddNeg
-	RuleVsubNeg
-	RuleVsubFromZero
-	RuleVsubExtreme
-	RuleVmulExtends
-	RuleVextmulBytes
 	RuleVmulMinusOne
 	RuleVmulPow2
-	RuleVmaxNeg
-	RuleVshiftZero
-	RuleVshiftFar
-	RuleVshiftMask
+	RuleVextmulBytes
 	RuleVicmpSame
 	RuleVicmpConstRight
 	RuleVicmpNever
@@ -118,11 +118,11 @@ const (
 	RuleVchoiceSame
 	RuleVchoiceTop
 	RuleVchoiceNot
+	RuleVchoiceExtreme
+	RuleVchoiceDistance
 	RuleVchoiceConst
 	RuleVchoiceZero
 	RuleVchoiceOnes
-	RuleVchoiceExtreme
-	RuleVchoiceDistance
 	RuleVtrueNonzero
 	RuleVtrueZero
 	RuleVbitmaskTop
@@ -202,7 +202,21 @@ const (
 	onVector                    = onV128 | onShapes
 )
 
-// ruleDef is a row of the table of rules. Where several rows of rules fit an instruction, the first one is applied, in the order of the table.
+// code is why a rule of the pass fold is code and no row. The rules of other passes are what their pass does.
+type code uint8
+
+const (
+	noCode      code = iota
+	codeSearch       // it searches sums and products of any size, and counts its work
+	codeEval         // it computes whatever opcode of vectors there is, with one to three operands
+	codeModule       // it asks what the module declares, or for functions
+	codeEqual        // it asks for what was computed before
+	codeMemory       // it asks what was read and written before, or makes accesses
+	codeEffect       // the instruction has no result that a row could give
+	codeControl      // it changes edges
+)
+
+// ruleDef is a row of the table of rules: what it does is text that is executed, or code. Where several rows of rules fit an instruction, the first one is applied, in the order of the table.
 type ruleDef struct {
 	Name string
 	Pass string
@@ -210,14 +224,15 @@ type ruleDef struct {
 	Row string
 	// Last: where the left of the rule's row fits, no later row is tried, though a condition does not hold or the rule is off.
 	Last bool
-	// What says in words what a rule does that is Go code.
+	// Code is why a rule of the pass fold is Go code, and What says in words what it does.
+	Code code
 	What string
-	// Types are the types of the instructions to which it applies, 0 where they have none.
+	// Types are the types of the instructions to which it applies, 0 where they have none. A row asks for them.
 	Types clif.TypeSet
 }
 
 var ruleDefs = [NumRules]ruleDef{
-	RuleFoldInt:         {Name: "fold-int", Pass: "fold", Row: "(iadd|isub|imul|umulhi|smulhi|udiv|sdiv|urem|srem|band|bor|bxor|ishl|ushr|sshr|rotl|rotr k j) when no-trap => k:computed", Last: true, Types: onInt},
+	RuleFoldInt:         {Name: "fold-int", Pass: "fold", Row: "(iadd|isub|imul|umulhi|smulhi|udiv|sdiv|urem|srem|band|bor|bxor|ishl|ushr|sshr|rotl|rotr k j) when computable => k:computed", Last: true, Types: onInt},
 	RuleConstRight:      {Name: "const-right", Pass: "fold", Row: "(iadd|imul|umulhi|smulhi|band|bor|bxor! k x) => (op x k)", Types: onInt},
 	RuleAddZero:         {Name: "add-zero", Pass: "fold", Row: "(iadd x 0) => x", Types: onInt},
 	RuleSubConst:        {Name: "sub-const", Pass: "fold", Row: "(isub x k) => (iadd x k:neg)", Types: onInt},
@@ -225,9 +240,9 @@ var ruleDefs = [NumRules]ruleDef{
 	RuleMulOne:          {Name: "mul-one", Pass: "fold", Row: "(imul x 1) => x", Types: onInt},
 	RuleMulMinusOne:     {Name: "mul-minus-one", Pass: "fold", Row: "(imul x -1) => (isub 0 x)", Types: onInt},
 	RuleMulPow2:         {Name: "mul-pow2", Pass: "fold", Row: "(imul x k:pow2) => (ishl x k:log2)", Types: onInt},
-	RuleMulHigh:         {Name: "mul-high", Pass: "fold", What: "the high word of x * y from products of halves => umulhi x, y", Types: onWide},
-	RuleMulLow:          {Name: "mul-low", Pass: "fold", What: "the low word of x * y from products of halves => x * y", Types: onWide},
-	RuleCarryBits:       {Name: "carry-bits", Pass: "fold", What: "the carry of x + y, the borrow of x - y from their bits => x + y <u x, x <u y", Types: onWide},
+	RuleMulHigh:         {Name: "mul-high", Pass: "fold", Code: codeSearch, What: "the high word of x * y from products of halves => umulhi x, y", Types: onWide},
+	RuleMulLow:          {Name: "mul-low", Pass: "fold", Code: codeSearch, What: "the low word of x * y from products of halves => x * y", Types: onWide},
+	RuleCarryBits:       {Name: "carry-bits", Pass: "fold", Code: codeSearch, What: "the carry of x + y, the borrow of x - y from their bits => x + y <u x, x <u y", Types: onWide},
 	RuleUdivOne:         {Name: "udiv-one", Pass: "fold", Row: "(udiv x 1) => x", Types: onInt},
 	RuleUdivPow2:        {Name: "udiv-pow2", Pass: "fold", Row: "(udiv x k:pow2) => (ushr x k:log2)", Types: onInt},
 	RuleUdivConst:       {Name: "udiv-const", Pass: "fold", Row: "(udiv x k:uneven) => udiv-multiply", Types: onInt},
@@ -286,91 +301,124 @@ var ruleDefs = [NumRules]ruleDef{
 	RuleSelectStrip:     {Name: "select-strip", Pass: "fold", Row: "(select x y z) when stripped => strip", Types: onAny},
 	RuleSelectBool:      {Name: "select-bool", Pass: "fold", Row: "(select x k j) when booleans => as-condition", Types: onInt},
 	RuleBitcastBack:     {Name: "bitcast-back", Pass: "fold", Row: "(bitcast (bitcast.any x)) => x", Types: onNumber},
-	RuleFoldBitcast:     {Name: "fold-bitcast", Pass: "fold", What: "bitcast k => constant", Types: onNumber},
-	RuleFoldFloat:       {Name: "fold-float", Pass: "fold", What: "k op m => constant, not a NaN", Types: onFloat},
-	RuleFoldFcvt:        {Name: "fold-fcvt", Pass: "fold", What: "fpromote k, fdemote k => constant, not a NaN", Types: onFloat},
-	RuleFoldVector:      {Name: "fold-vector", Pass: "fold", What: "op of constants => constant, no NaN that is computed", Types: onVector},
-	RuleVconstRight:     {Name: "vconst-right", Pass: "fold", What: "k op x => x op k, op commutative", Types: onV128 | onIntShapes},
-	RuleVneutral:        {Name: "vneutral", Pass: "fold", What: "x op k => x, k neutral", Types: onV128 | onIntShapes},
-	RuleVabsorbing:      {Name: "vabsorbing", Pass: "fold", What: "x op k, k op x => k, k absorbing", Types: onV128 | onIntShapes},
-	RuleVzeroing:        {Name: "vzeroing", Pass: "fold", What: "x &^ ones, x -sat_u ones => 0", Types: onV128 | onSmallShapes},
-	RuleVsameFirst:      {Name: "vsame-first", Pass: "fold", What: "x op x => x", Types: onV128 | onNarrowShapes},
-	RuleVsameZero:       {Name: "vsame-zero", Pass: "fold", What: "x op x => 0", Types: onV128 | onIntShapes},
-	RuleVassociate:      {Name: "vassociate", Pass: "fold", What: "(x op k) op m => x op (k op m)", Types: onV128 | onIntShapes},
-	RuleVpair:           {Name: "vpair", Pass: "fold", What: "not not x, neg neg x => x; abs neg x, abs abs x => abs x", Types: onV128 | onShapes},
-	RuleVnotCompare:     {Name: "vnot-compare", Pass: "fold", What: "not (x cmp y) => x inverse-cmp y", Types: onV128},
-	RuleVandNot:         {Name: "vand-not", Pass: "fold", What: "x & not y => x &^ y", Types: onV128},
-	RuleVxorOnes:        {Name: "vxor-ones", Pass: "fold", What: "x ^ ones => not x", Types: onV128},
-	RuleVandnotOnes:     {Name: "vandnot-ones", Pass: "fold", What: "ones &^ x => not x", Types: onV128},
-	RuleVandnotNot:      {Name: "vandnot-not", Pass: "fold", What: "x &^ not y => x & y", Types: onV128},
-	RuleVandnotConst:    {Name: "vandnot-const", Pass: "fold", What: "x &^ k => x & not k", Types: onV128},
-	RuleVaddNeg:         {Name: "vadd-neg", Pass: "fold", What: "x + -y, -y + x => x - y", Types: onIntShapes},
-	RuleVsubNeg:         {Name: "vsub-neg", Pass: "fold", What: "x - -y => x + y", Types: onIntShapes},
-	RuleVsubFromZero:    {Name: "vsub-from-zero", Pass: "fold", What: "0 - x => -x", Types: onIntShapes},
-	RuleVsubExtreme:     {Name: "vsub-extreme", Pass: "fold", What: "max_u x y - y, x - min_u x y => x -sat_u y", Types: onSmallShapes},
-	RuleVmulExtends:     {Name: "vmul-extends", Pass: "fold", What: "extend x * extend y => extmul x y", Types: 1<<clif.I32x4 | 1<<clif.I64x2},
-	RuleVextmulBytes:    {Name: "vextmul-bytes", Pass: "fold", What: "extmul x y => extend x * extend y, if neither is constant", Types: 1 << clif.I16x8},
-	RuleVmulMinusOne:    {Name: "vmul-minus-one", Pass: "fold", What: "x * -1 => -x", Types: onWideShapes},
-	RuleVmulPow2:        {Name: "vmul-pow2", Pass: "fold", What: "x * 2^k => x << k", Types: onWideShapes},
-	RuleVmaxNeg:         {Name: "vmax-neg", Pass: "fold", What: "max_s x -x => abs x", Types: onNarrowShapes},
-	RuleVshiftZero:      {Name: "vshift-zero", Pass: "fold", What: "x shift k => x, k a multiple of the width", Types: onIntShapes},
-	RuleVshiftFar:       {Name: "vshift-far", Pass: "fold", What: "x shift k => x shift (k mod width)", Types: onIntShapes},
-	RuleVshiftMask:      {Name: "vshift-mask", Pass: "fold", What: "x shift (y & k) => x shift y, k has the ones of width-1", Types: onIntShapes},
-	RuleVicmpSame:       {Name: "vicmp-same", Pass: "fold", What: "x cmp x => constant", Types: onIntShapes},
-	RuleVicmpConstRight: {Name: "vicmp-const-right", Pass: "fold", What: "k cmp x => x swapped-cmp k", Types: onIntShapes},
-	RuleVicmpNever:      {Name: "vicmp-never", Pass: "fold", What: "x <u 0 => 0, x >=u 0 => ones", Types: onIntShapes},
-	RuleVicmpZero:       {Name: "vicmp-zero", Pass: "fold", What: "x >u 0 => x != 0, x <=u 0 => x == 0", Types: onIntShapes},
-	RuleVchoiceSame:     {Name: "vchoice-same", Pass: "fold", What: "c ? x : x => x", Types: onV128 | onIntShapes},
-	RuleVchoiceTop:      {Name: "vchoice-top", Pass: "fold", What: "select_top by a constant => bitselect", Types: onIntShapes},
-	RuleVchoiceNot:      {Name: "vchoice-not", Pass: "fold", What: "not c ? x : y => c ? y : x", Types: onV128 | onIntShapes},
-	RuleVchoiceConst:    {Name: "vchoice-const", Pass: "fold", What: "ones ? x : y => x, 0 ? x : y => y", Types: onV128},
-	RuleVchoiceZero:     {Name: "vchoice-zero", Pass: "fold", What: "c ? x : 0 => x & c, c ? 0 : y => y &^ c", Types: onV128},
-	RuleVchoiceOnes:     {Name: "vchoice-ones", Pass: "fold", What: "c ? ones : y => y | c", Types: onV128},
-	RuleVchoiceExtreme:  {Name: "vchoice-extreme", Pass: "fold", What: "x cmp y ? x : y => min or max", Types: onV128 | onNarrowShapes},
-	RuleVchoiceDistance: {Name: "vchoice-distance", Pass: "fold", What: "x cmp y ? x - y : y - x => max - min or min - max", Types: onV128 | onNarrowShapes},
-	RuleVtrueNonzero:    {Name: "vtrue-nonzero", Pass: "fold", What: "any_true, all_true (x != 0) => any_true, all_true x", Types: onV128 | onIntShapes},
-	RuleVtrueZero:       {Name: "vtrue-zero", Pass: "fold", What: "any_true (x == 0) => not all_true x; all_true (x == 0) => not any_true x", Types: onV128 | onIntShapes},
-	RuleVbitmaskTop:     {Name: "vbitmask-top", Pass: "fold", What: "bitmask (x < 0) => bitmask x", Types: onIntShapes},
-	RuleLaneMask:        {Name: "lane-mask", Pass: "fold", What: "splat or insert of x & k, of sext x => of x, if the lane has no more bits", Types: onSmallShapes},
-	RuleSplatExtract:    {Name: "splat-extract", Pass: "fold", What: "splat (extract x i) => shuffle x", Types: onShapes},
-	RuleExtractSplat:    {Name: "extract-splat", Pass: "fold", What: "extract (splat x) => x, its low bits", Types: onShapes},
-	RuleExtractInserted: {Name: "extract-inserted", Pass: "fold", What: "extract (insert x y i) i => y, its low bits", Types: onShapes},
-	RuleExtractOther:    {Name: "extract-other", Pass: "fold", What: "extract (insert x y i) j => extract x j", Types: onShapes},
-	RuleExtractShuffle:  {Name: "extract-shuffle", Pass: "fold", What: "extract (shuffle x y) i => extract x j, extract y j", Types: onShapes},
-	RuleInsertExtracted: {Name: "insert-extracted", Pass: "fold", What: "insert x (extract x i) i => x", Types: onShapes},
-	RuleInsertTwice:     {Name: "insert-twice", Pass: "fold", What: "insert (insert x y i) z i => insert x z i", Types: onShapes},
-	RuleShuffleOne:      {Name: "shuffle-one", Pass: "fold", What: "shuffle of lanes of one of two operands, or of twice the same => of that", Types: onBytes},
-	RuleShuffleStays:    {Name: "shuffle-stays", Pass: "fold", What: "a shuffle that moves nothing => its operand", Types: onBytes},
-	RuleShuffleTwice:    {Name: "shuffle-twice", Pass: "fold", What: "a shuffle of a shuffle, lanes of one operand => one shuffle", Types: onBytes},
-	RuleSwizzleConst:    {Name: "swizzle-const", Pass: "fold", What: "swizzle x k => shuffle x, all of k below 16", Types: onBytes},
-	RuleSizeFixed:       {Name: "size-fixed", Pass: "fold", What: "size of a memory or table that cannot grow => constant"},
-	RuleGlobalFixed:     {Name: "global-fixed", Pass: "fold", What: "a global that nothing changes => constant", Types: onNumber | onRef},
-	RuleEntryFixed:      {Name: "entry-fixed", Pass: "fold", What: "an entry, at a constant index, of a table that nobody writes => constant", Types: 1 << clif.FuncRef},
-	RuleBoundConst:      {Name: "bound-const", Pass: "fold", What: "bound k, m => k, k <u m", Types: onWide},
-	RuleNullConst:       {Name: "null-const", Pass: "fold", What: "ref_is_null of a constant => constant", Types: onRef},
-	RuleSigConst:        {Name: "sig-const", Pass: "fold", What: "sig_check of a constant => nothing, or a trap"},
-	RuleSigOne:          {Name: "sig-one", Pass: "fold", What: "sig_check of an entry of a table that nobody writes, all of the right type => trapif null"},
-	RuleCallKnown:       {Name: "call-known", Pass: "fold", What: "call_ref of func_addr f => call f"},
-	RuleEqual:           {Name: "equal", Pass: "fold", What: "an instruction equal to one that dominates it => that", Types: onAny | onShapes},
-	RuleEqualCheck:      {Name: "equal-check", Pass: "fold", What: "sig_check equal to one that dominates it => nothing"},
-	RuleLoadKnown:       {Name: "load-known", Pass: "fold", What: "a read of what was read or written before => that", Types: onAny},
-	RuleLoadLow:         {Name: "load-low", Pass: "fold", What: "load.i64 => uextend load.i32, no use needs the upper half, and it is in memory", Types: onWide},
-	RuleAddressSum:      {Name: "address-sum", Pass: "fold", What: "an access at x + k => at x, with k in the offset; an access has shown that x + k does not wrap", Types: onNumber | onV128},
-	RuleStoreSame:       {Name: "store-same", Pass: "fold", What: "a write of what is there => nothing", Types: onAny},
-	RuleStoreOver:       {Name: "store-over", Pass: "fold", What: "global_set in front of another of the same global, nothing between sees it => nothing", Types: onAny},
-	RuleCopySmall:       {Name: "copy-small", Pass: "fold", What: "a copy of k bytes, k <= 64 => loads, then stores"},
-	RuleFillSmall:       {Name: "fill-small", Pass: "fold", What: "a fill of k bytes, k <= 64 => stores"},
-	RuleTrapIfStrip:     {Name: "trapif-strip", Pass: "fold", What: "trapif c != 0 => trapif c"},
-	RuleTrapIfNever:     {Name: "trapif-never", Pass: "fold", What: "trapif of what is known to be 0 => nothing"},
-	RuleTrapIfAlways:    {Name: "trapif-always", Pass: "fold", What: "trapif of what is known not to be 0 => trap"},
-	RuleBranchStrip:     {Name: "branch-strip", Pass: "fold", What: "br c != 0 => br c, br c == 0 => br c the other way"},
-	RuleBranchDecided:   {Name: "branch-decided", Pass: "fold", What: "br of a known condition => jump"},
-	RuleBranchAgree:     {Name: "branch-agree", Pass: "fold", What: "br with equal edges => jump"},
+	RuleFoldBitcast:     {Name: "fold-bitcast", Pass: "fold", Row: "(bitcast k) => k:bits", Types: onNumber},
+	RuleFoldFloat:       {Name: "fold-float", Pass: "fold", Row: "(fadd|fsub|fmul|fdiv k j) when computable => k:computed", Types: onFloat},
+	RuleFoldFcvt:        {Name: "fold-fcvt", Pass: "fold", Row: "(fpromote|fdemote k) when computable => k:computed", Types: onFloat},
+	RuleFoldVector:      {Name: "fold-vector", Pass: "fold", Code: codeEval, What: "op of constants => constant, no NaN that is computed", Types: onVector},
+	RuleVnotCompare:     {Name: "vnot-compare", Pass: "fold", Row: "(vnot (vicmp.any x y)) => (vicmp:inverse.any x y); (vnot (vfcmp:eq.any x y)) => (vfcmp:ne.any x y); (vnot (vfcmp:ne.any x y)) => (vfcmp:eq.any x y)", Types: onV128},
+	RuleVandNot:         {Name: "vand-not", Pass: "fold", Row: "(vand~ x (vnot y)) => (vandnot x y)", Types: onV128},
+	RuleVxorOnes:        {Name: "vxor-ones", Pass: "fold", Row: "(vxor x -1) => (vnot x)", Types: onV128},
+	RuleVandnotOnes:     {Name: "vandnot-ones", Pass: "fold", Row: "(vandnot -1 x) => (vnot x)", Types: onV128},
+	RuleVandnotNot:      {Name: "vandnot-not", Pass: "fold", Row: "(vandnot x (vnot y)) => (vand x y)", Types: onV128},
+	RuleVaddNeg:         {Name: "vadd-neg", Pass: "fold", Row: "(vadd~ x (vneg y)) => (vsub x y)", Types: onIntShapes},
+	RuleVsubNeg:         {Name: "vsub-neg", Pass: "fold", Row: "(vsub x (vneg y)) => (vadd x y)", Types: onIntShapes},
+	RuleVsubFromZero:    {Name: "vsub-from-zero", Pass: "fold", Row: "(vsub 0 x) => (vneg x)", Types: onIntShapes},
+	RuleVsubExtreme:     {Name: "vsub-extreme", Pass: "fold", Row: "(vsub (vmax_u~ x y) y) => (vsub_sat_u x y); (vsub x (vmin_u~ x y)) => (vsub_sat_u x y)", Types: onSmallShapes},
+	RuleVmulExtends: {Name: "vmul-extends", Pass: "fold", Row: "(vmul (vextend_low_s x) (vextend_low_s y)) => (vextmul_low_s x y); " +
+		"(vmul (vextend_low_u x) (vextend_low_u y)) => (vextmul_low_u x y); " +
+		"(vmul (vextend_high_s x) (vextend_high_s y)) => (vextmul_high_s x y); " +
+		"(vmul (vextend_high_u x) (vextend_high_u y)) => (vextmul_high_u x y)", Types: 1<<clif.I32x4 | 1<<clif.I64x2},
+	RuleVmaxNeg:     {Name: "vmax-neg", Pass: "fold", Row: "(vmax_s~ x (vneg x)) => (vabs x)", Types: onNarrowShapes},
+	RuleVshiftZero:  {Name: "vshift-zero", Pass: "fold", Row: "(vshl|vshr_s|vshr_u x k:turns) => x", Types: onIntShapes},
+	RuleVshiftFar:   {Name: "vshift-far", Pass: "fold", Row: "(vshl|vshr_s|vshr_u x k:far) => (op x k:mod-width)", Types: onIntShapes},
+	RuleVshiftMask:  {Name: "vshift-mask", Pass: "fold", Row: "(vshl|vshr_s|vshr_u x (band.i32 y k:amount)) => (op x y)", Types: onIntShapes},
+	RuleVconstRight: {Name: "vconst-right", Pass: "fold", Row: "(vand|vor|vxor|vadd|vmul|vadd_sat_s|vadd_sat_u|vmin_s|vmin_u|vmax_s|vmax_u|vavgr_u|vq15mulr|vq15mulr_sat|vdot|vextmul_low_s|vextmul_low_u|vextmul_high_s|vextmul_high_u! k x:var) => (op x k)", Types: onV128 | onIntShapes},
+	RuleVneutral:    {Name: "vneutral", Pass: "fold", Row: "(vand|vmin_u x -1) => x; (vor|vxor|vandnot|vadd|vsub|vadd_sat_s|vadd_sat_u|vsub_sat_s|vsub_sat_u|vmax_u x 0) => x; (vmul x 1) => x; (vmin_s x k:greatest) => x; (vmax_s x k:least) => x", Types: onV128 | onIntShapes},
+	RuleVabsorbing: {Name: "vabsorbing", Pass: "fold", Row: "(vand|vmin_u|vmul|vq15mulr|vq15mulr_sat|vdot|vdot_us|vextmul_low_s|vextmul_low_u|vextmul_high_s|vextmul_high_u x k:zero) => k; " +
+		"(vor|vadd_sat_u|vmax_u x k:ones) => k; " +
+		"(vmin_s x k:least) => k; " +
+		"(vmax_s x k:greatest) => k; " +
+		"(vandnot|vsub_sat_u|vdot_us|vshl|vshr_s|vshr_u|vswizzle|vswizzle_mod k:zero x) => k", Types: onV128 | onIntShapes},
+	RuleVzeroing:     {Name: "vzeroing", Pass: "fold", Row: "(vandnot|vsub_sat_u x -1) => 0", Types: onV128 | onSmallShapes},
+	RuleVsameFirst:   {Name: "vsame-first", Pass: "fold", Row: "(vand|vor|vmin_s|vmin_u|vmax_s|vmax_u|vavgr_u x x) => x", Types: onV128 | onNarrowShapes},
+	RuleVsameZero:    {Name: "vsame-zero", Pass: "fold", Row: "(vxor|vandnot|vsub|vsub_sat_s|vsub_sat_u x x) => 0", Types: onV128 | onIntShapes},
+	RuleVassociate:   {Name: "vassociate", Pass: "fold", Row: "(vand|vor|vxor|vadd|vmul (op x k) j) => (op x (op k j))", Types: onV128 | onIntShapes},
+	RuleVpair:        {Name: "vpair", Pass: "fold", Row: "(vnot|vneg|vfneg (op x)) => x; (vabs|vfabs x=(op y)) => x; (vabs (vneg x)) => (op x); (vfabs (vfneg x)) => (op x)", Types: onV128 | onShapes},
+	RuleVandnotConst: {Name: "vandnot-const", Pass: "fold", Row: "(vandnot x k) => (vand x (vnot k))", Types: onV128},
+	RuleVmulMinusOne: {Name: "vmul-minus-one", Pass: "fold", Row: "(vmul x -1) => (vneg x)", Types: onWideShapes},
+	RuleVmulPow2:     {Name: "vmul-pow2", Pass: "fold", Row: "(vmul x k:pow2) => (vshl x k:log2)", Types: onWideShapes},
+	RuleVextmulBytes: {Name: "vextmul-bytes", Pass: "fold", Row: "(vextmul_low_s x:var y:var) => (vmul (vextend_low_s x) (vextend_low_s y)); " +
+		"(vextmul_low_u x:var y:var) => (vmul (vextend_low_u x) (vextend_low_u y)); " +
+		"(vextmul_high_s x:var y:var) => (vmul (vextend_high_s x) (vextend_high_s y)); " +
+		"(vextmul_high_u x:var y:var) => (vmul (vextend_high_u x) (vextend_high_u y))", Types: 1 << clif.I16x8},
+	RuleVicmpSame:       {Name: "vicmp-same", Pass: "fold", Row: "(vicmp:eq|sle|sge|ule|uge x x) => -1; (vicmp:ne|slt|sgt|ult|ugt x x) => 0", Types: onIntShapes},
+	RuleVicmpConstRight: {Name: "vicmp-const-right", Pass: "fold", Row: "(vicmp! k x:var) => (vicmp:swapped x k)", Types: onIntShapes},
+	RuleVicmpNever:      {Name: "vicmp-never", Pass: "fold", Row: "(vicmp:ult x 0) => 0; (vicmp:uge x 0) => -1", Types: onIntShapes},
+	RuleVicmpZero:       {Name: "vicmp-zero", Pass: "fold", Row: "(vicmp:ugt x k:zero) => (vicmp:ne x k); (vicmp:ule x k:zero) => (vicmp:eq x k)", Types: onIntShapes},
+	RuleVchoiceSame:     {Name: "vchoice-same", Pass: "fold", Row: "(vbitselect|vselect_top x x y) => x", Types: onV128 | onIntShapes},
+	RuleVchoiceTop:      {Name: "vchoice-top", Pass: "fold", Row: "(vselect_top x y k) => (vbitselect.v128 x y (vicmp:slt k 0))", Types: onIntShapes},
+	RuleVchoiceNot:      {Name: "vchoice-not", Pass: "fold", Row: "(vbitselect|vselect_top x y (vnot.v128 z)) => (op y x z)", Types: onV128 | onIntShapes},
+	RuleVchoiceExtreme: {Name: "vchoice-extreme", Pass: "fold", Row: "(vbitselect|vselect_top x y (vicmp:slt|sle.any x y)) when same-lanes => (vmin_s.any x y); " +
+		"(vbitselect|vselect_top y x (vicmp:slt|sle.any x y)) when same-lanes => (vmax_s.any x y); " +
+		"(vbitselect|vselect_top x y (vicmp:sgt|sge.any x y)) when same-lanes => (vmax_s.any x y); " +
+		"(vbitselect|vselect_top y x (vicmp:sgt|sge.any x y)) when same-lanes => (vmin_s.any x y); " +
+		"(vbitselect|vselect_top x y (vicmp:ult|ule.any x y)) when same-lanes => (vmin_u.any x y); " +
+		"(vbitselect|vselect_top y x (vicmp:ult|ule.any x y)) when same-lanes => (vmax_u.any x y); " +
+		"(vbitselect|vselect_top x y (vicmp:ugt|uge.any x y)) when same-lanes => (vmax_u.any x y); " +
+		"(vbitselect|vselect_top y x (vicmp:ugt|uge.any x y)) when same-lanes => (vmin_u.any x y); " +
+		"(vbitselect x y (vfcmp:lt.any x y)) => (vfpmin.any y x); " +
+		"(vbitselect y x (vfcmp:lt.any x y)) => (vfpmax.any x y); " +
+		"(vbitselect x y (vfcmp:gt.any x y)) => (vfpmax.any y x); " +
+		"(vbitselect y x (vfcmp:gt.any x y)) => (vfpmin.any x y)", Types: onV128 | onNarrowShapes},
+	RuleVchoiceDistance: {Name: "vchoice-distance", Pass: "fold", Row: "(vbitselect|vselect_top (vsub.any x y) (vsub.same y x) (vicmp:slt|sle.same x y)) when same-lanes => (vsub.any (vmin_s.any x y) (vmax_s.any x y)); " +
+		"(vbitselect|vselect_top (vsub.any y x) (vsub.same x y) (vicmp:slt|sle.same x y)) when same-lanes => (vsub.any (vmax_s.any x y) (vmin_s.any x y)); " +
+		"(vbitselect|vselect_top (vsub.any x y) (vsub.same y x) (vicmp:sgt|sge.same x y)) when same-lanes => (vsub.any (vmax_s.any x y) (vmin_s.any x y)); " +
+		"(vbitselect|vselect_top (vsub.any y x) (vsub.same x y) (vicmp:sgt|sge.same x y)) when same-lanes => (vsub.any (vmin_s.any x y) (vmax_s.any x y)); " +
+		"(vbitselect|vselect_top (vsub.any x y) (vsub.same y x) (vicmp:ult|ule.same x y)) when same-lanes => (vsub.any (vmin_u.any x y) (vmax_u.any x y)); " +
+		"(vbitselect|vselect_top (vsub.any y x) (vsub.same x y) (vicmp:ult|ule.same x y)) when same-lanes => (vsub.any (vmax_u.any x y) (vmin_u.any x y)); " +
+		"(vbitselect|vselect_top (vsub.any x y) (vsub.same y x) (vicmp:ugt|uge.same x y)) when same-lanes => (vsub.any (vmax_u.any x y) (vmin_u.any x y)); " +
+		"(vbitselect|vselect_top (vsub.any y x) (vsub.same x y) (vicmp:ugt|uge.same x y)) when same-lanes => (vsub.any (vmin_u.any x y) (vmax_u.any x y))", Types: onV128 | onNarrowShapes},
+	RuleVchoiceConst: {Name: "vchoice-const", Pass: "fold", Row: "(vbitselect x y -1) => x; (vbitselect x y 0) => y", Types: onV128},
+	RuleVchoiceZero:  {Name: "vchoice-zero", Pass: "fold", Row: "(vbitselect x 0 y) => (vand x y); (vbitselect 0 x y) => (vandnot x y)", Types: onV128},
+	RuleVchoiceOnes:  {Name: "vchoice-ones", Pass: "fold", Row: "(vbitselect -1 x y) => (vor x y)", Types: onV128},
+	RuleVtrueNonzero: {Name: "vtrue-nonzero", Pass: "fold", Row: "(vany_true (vicmp:ne.any x 0)) => (vany_true x); (vall_true (vicmp:ne x 0)) => (vall_true x)", Types: onV128 | onIntShapes},
+	RuleVtrueZero:    {Name: "vtrue-zero", Pass: "fold", Row: "(vany_true (vicmp:eq.any x 0)) => (icmp:eq.i32 (vall_true.any x) 0); (vall_true (vicmp:eq x 0)) => (icmp:eq.i32 (vany_true.v128 x) 0)", Types: onV128 | onIntShapes},
+	RuleVbitmaskTop:  {Name: "vbitmask-top", Pass: "fold", Row: "(vbitmask (vicmp:slt x 0)) => (vbitmask x)", Types: onIntShapes},
+	RuleLaneMask: {Name: "lane-mask", Pass: "fold", Row: "(vsplat (band.i32 x k:lane-mask)) => (op x); " +
+		"(vsplat (sext16.i32 x)) => (op x); " +
+		"(vsplat.i8x16 (sext8.i32 x)) => (op x); " +
+		"(vinsert x (band.i32 y k:lane-mask)) => (op x y); " +
+		"(vinsert x (sext16.i32 y)) => (op x y); " +
+		"(vinsert.i8x16 x (sext8.i32 y)) => (op x y)", Types: onSmallShapes},
+	RuleSplatExtract:    {Name: "splat-extract", Pass: "fold", Row: "(vsplat (vextract|vextract_s x)) => one-for-all", Types: onShapes},
+	RuleExtractSplat:    {Name: "extract-splat", Pass: "fold", Row: "(vextract|vextract_s (vsplat x)) => x:lane", Types: onShapes},
+	RuleExtractInserted: {Name: "extract-inserted", Pass: "fold", Row: "(vextract|vextract_s (vinsert x y)) when same-lane => y:lane", Types: onShapes},
+	RuleExtractOther:    {Name: "extract-other", Pass: "fold", Row: "(vextract|vextract_s (vinsert x y)) when other-lane => (op x)", Types: onShapes},
+	RuleExtractShuffle:  {Name: "extract-shuffle", Pass: "fold", Row: "(vextract|vextract_s (vshuffle.i8x16 x y)) when one-lane => lane-of", Types: onShapes},
+	RuleInsertExtracted: {Name: "insert-extracted", Pass: "fold", Row: "(vinsert x (vextract|vextract_s x)) when same-lane => x", Types: onShapes},
+	RuleInsertTwice:     {Name: "insert-twice", Pass: "fold", Row: "(vinsert (vinsert x y) z) when same-lane => (op x z)", Types: onShapes},
+	RuleShuffleOne:      {Name: "shuffle-one", Pass: "fold", Row: "(vshuffle x y) when of-one => shuffled", Types: onBytes},
+	RuleShuffleStays:    {Name: "shuffle-stays", Pass: "fold", Row: "(vshuffle x x) when in-place => x", Types: onBytes},
+	RuleShuffleTwice:    {Name: "shuffle-twice", Pass: "fold", Row: "(vshuffle x=(vshuffle y z) x) when of-one-inside => shuffled", Types: onBytes},
+	RuleSwizzleConst:    {Name: "swizzle-const", Pass: "fold", Row: "(vswizzle|vswizzle_mod x k) when all-lanes => shuffled", Types: onBytes},
+	RuleSizeFixed:       {Name: "size-fixed", Pass: "fold", Code: codeModule, What: "size of a memory or table that cannot grow => constant"},
+	RuleGlobalFixed:     {Name: "global-fixed", Pass: "fold", Code: codeModule, What: "a global that nothing changes => constant", Types: onNumber | onRef},
+	RuleEntryFixed:      {Name: "entry-fixed", Pass: "fold", Code: codeModule, What: "an entry, at a constant index, of a table that nobody writes => constant", Types: 1 << clif.FuncRef},
+	RuleBoundConst:      {Name: "bound-const", Pass: "fold", Row: "(bound k j) when below => k", Types: onWide},
+	RuleNullConst:       {Name: "null-const", Pass: "fold", Code: codeModule, What: "ref_is_null of a constant => constant", Types: onRef},
+	RuleSigConst:        {Name: "sig-const", Pass: "fold", Code: codeModule, What: "sig_check of a constant => nothing, or a trap"},
+	RuleSigOne:          {Name: "sig-one", Pass: "fold", Code: codeModule, What: "sig_check of an entry of a table that nobody writes, all of the right type => trapif null"},
+	RuleCallKnown:       {Name: "call-known", Pass: "fold", Code: codeModule, What: "call_ref of func_addr f => call f"},
+	RuleEqual:           {Name: "equal", Pass: "fold", Code: codeEqual, What: "an instruction equal to one that dominates it => that", Types: onAny | onShapes},
+	RuleEqualCheck:      {Name: "equal-check", Pass: "fold", Code: codeEqual, What: "sig_check equal to one that dominates it => nothing"},
+	RuleLoadKnown:       {Name: "load-known", Pass: "fold", Code: codeMemory, What: "a read of what was read or written before => that", Types: onAny},
+	RuleLoadLow:         {Name: "load-low", Pass: "fold", Code: codeMemory, What: "load.i64 => uextend load.i32, no use needs the upper half, and it is in memory", Types: onWide},
+	RuleAddressSum:      {Name: "address-sum", Pass: "fold", Code: codeMemory, What: "an access at x + k => at x, with k in the offset; an access has shown that x + k does not wrap", Types: onNumber | onV128},
+	RuleStoreSame:       {Name: "store-same", Pass: "fold", Code: codeMemory, What: "a write of what is there => nothing", Types: onAny},
+	RuleStoreOver:       {Name: "store-over", Pass: "fold", Code: codeMemory, What: "global_set in front of another of the same global, nothing between sees it => nothing", Types: onAny},
+	RuleCopySmall:       {Name: "copy-small", Pass: "fold", Code: codeMemory, What: "a copy of k bytes, k <= 64 => loads, then stores"},
+	RuleFillSmall:       {Name: "fill-small", Pass: "fold", Code: codeMemory, What: "a fill of k bytes, k <= 64 => stores"},
+	RuleTrapIfStrip:     {Name: "trapif-strip", Pass: "fold", Code: codeEffect, What: "trapif c != 0 => trapif c"},
+	RuleTrapIfNever:     {Name: "trapif-never", Pass: "fold", Code: codeEffect, What: "trapif of what is known to be 0 => nothing"},
+	RuleTrapIfAlways:    {Name: "trapif-always", Pass: "fold", Code: codeEffect, What: "trapif of what is known not to be 0 => trap"},
+	RuleBranchStrip:     {Name: "branch-strip", Pass: "fold", Code: codeControl, What: "br c != 0 => br c, br c == 0 => br c the other way"},
+	RuleBranchDecided:   {Name: "branch-decided", Pass: "fold", Code: codeControl, What: "br of a known condition => jump"},
+	RuleBranchAgree:     {Name: "branch-agree", Pass: "fold", Code: codeControl, What: "br with equal edges => jump"},
 	RuleNonzeroResult:   {Name: "nonzero-result", Pass: "returns", What: "br of the result of a call of a function that never returns 0 => jump"},
-	RuleTableConst:      {Name: "table-const", Pass: "fold", What: "br_table of a constant => jump"},
-	RuleTableOne:        {Name: "table-one", Pass: "fold", What: "br_table with one target => jump"},
-	RuleConditionKnown:  {Name: "condition-known", Pass: "fold", What: "a comparison that a branch or a trap has decided, as an argument => 0 or 1"},
-	RuleMergeBlock:      {Name: "merge-block", Pass: "fold", What: "a jump to a block without other predecessors => that block"},
+	RuleTableConst:      {Name: "table-const", Pass: "fold", Code: codeControl, What: "br_table of a constant => jump"},
+	RuleTableOne:        {Name: "table-one", Pass: "fold", Code: codeControl, What: "br_table with one target => jump"},
+	RuleConditionKnown:  {Name: "condition-known", Pass: "fold", Code: codeControl, What: "a comparison that a branch or a trap has decided, as an argument => 0 or 1"},
+	RuleMergeBlock:      {Name: "merge-block", Pass: "fold", Code: codeControl, What: "a jump to a block without other predecessors => that block"},
 	RuleThreadEdge:      {Name: "thread-edge", Pass: "branches", What: "an edge to a block that only jumps => an edge past it"},
 	RuleEdgesAgree:      {Name: "edges-agree", Pass: "branches", What: "br with equal edges => jump"},
 	RuleThreadTable:     {Name: "thread-table", Pass: "dispatch", What: "an edge with a constant index to a block that is only a br_table => an edge to that entry"},
@@ -396,7 +444,7 @@ var ruleInfos = func() (infos [NumRules]rewrite.Info) {
 	return infos
 }()
 
-// rows are the rows of the rules, compiled when the first function is.
+// rows are the rows of the rules, listed when the first function is compiled.
 var rows = sync.OnceValue(func() *rowTable { return newRowTable(ruleDefs[:]) })
 
 // Info describes r.

@@ -13,7 +13,7 @@ import (
 // with the optimizer or the interpreter; TestSmall compares it with the latter at
 // full width.
 //
-// Operations on vectors are those of the package arith, which files of testdata/clif compare with another model at full width; here
+// Operations on floats and vectors are those of the package arith, which files of testdata/clif compare with another model at full width; here
 // their lanes are as narrow as the integers.
 //
 // A load gives what the memory holds whose cells contain the low bits of their address, which is index and offset without wrapping.
@@ -78,6 +78,21 @@ var smallBinary = [clif.NumOpcodes]func(n uint, x, y uint64) uint64{
 		}
 		return highOf(big.NewInt(int64(x)), big.NewInt(int64(y)))
 	},
+}
+
+func onFirst(f func(t clif.Type, x uint64) uint64) func(t clif.Type, x, _ uint64) uint64 {
+	return func(t clif.Type, x, _ uint64) uint64 { return f(t, x) }
+}
+
+// smallFloat computes with floats of type t, or with a number of another type.
+var smallFloat = [clif.NumOpcodes]func(t clif.Type, x, y uint64) uint64{
+	clif.OpFadd: arith.Fadd, clif.OpFsub: arith.Fsub, clif.OpFmul: arith.Fmul, clif.OpFdiv: arith.Fdiv,
+	clif.OpFmin: arith.Fmin, clif.OpFmax: arith.Fmax, clif.OpFcopysign: arith.Fcopysign,
+	clif.OpFabs: onFirst(arith.Fabs), clif.OpFneg: onFirst(arith.Fneg), clif.OpFsqrt: onFirst(arith.Fsqrt), clif.OpFceil: onFirst(arith.Fceil),
+	clif.OpFfloor: onFirst(arith.Ffloor), clif.OpFtrunc: onFirst(arith.Ftrunc), clif.OpFnearest: onFirst(arith.Fnearest),
+	clif.OpFpromote: func(t clif.Type, x, _ uint64) uint64 { return arith.FloatBits(t, arith.Float(clif.F32, x)) },
+	clif.OpFdemote:  func(t clif.Type, x, _ uint64) uint64 { return arith.FloatBits(t, arith.Float(clif.F64, x)) },
+	clif.OpBitcast:  func(_ clif.Type, x, _ uint64) uint64 { return x },
 }
 
 // highOf is bits 64 to 127 of x*y.
@@ -300,6 +315,18 @@ func (s *small) inst(f *clif.Func, d *clif.InstData) {
 		for k := range out {
 			out[k] = smallCompare(d.IntCC(), n, x[k], y[k])
 		}
+	case clif.OpFcmp:
+		x, y := arg(d.Args[0]), arg(d.Args[1])
+		for k := range out {
+			out[k] = boolBits(arith.Fcmp(d.FloatCC(), arith.Float(d.Type, x[k]), arith.Float(d.Type, y[k])))
+		}
+	case clif.OpBound:
+		x, y := arg(d.Args[0]), arg(d.Args[1])
+		for k := range out {
+			if out[k] = x[k]; x[k] >= y[k] {
+				s.fail(k, d.Trap())
+			}
+		}
 	case clif.OpUdiv, clif.OpSdiv, clif.OpUrem, clif.OpSrem:
 		x, y := arg(d.Args[0]), arg(d.Args[1])
 		for k := range out {
@@ -313,6 +340,13 @@ func (s *small) inst(f *clif.Func, d *clif.InstData) {
 			out[k] = s.load(d, x+d.Imm) & cut
 		}
 	default:
+		if op := smallFloat[d.Op]; op != nil {
+			x, y := arg(d.Args[0]), arg(d.Args[len(d.Operands())-1])
+			for k := range out {
+				out[k] = op(d.Type, x[k], y[k])
+			}
+			return
+		}
 		if op := smallBinary[d.Op]; op != nil {
 			x, y := arg(d.Args[0]), arg(d.Args[1])
 			for k := range out {

@@ -175,20 +175,6 @@ func vectorPatterns() (all []family) {
 			opcodePatterns(op, ty, add)
 		}
 	}
-	for _, s := range intShapes {
-		add := func(name, params, consts string, build func(b bld, p, k []val) val) {
-			add(s, true, fmt.Sprintf("%v %s", s, name), params, consts, build)
-		}
-		negationPatterns(s, add)
-		boundPatterns(s, add)
-		choicePatterns(s, add)
-	}
-	for _, s := range floatShapes {
-		add := func(name, params, consts string, build func(b bld, p, k []val) val) {
-			add(s, true, fmt.Sprintf("%v %s", s, name), params, consts, build)
-		}
-		floatChoicePatterns(s, add)
-	}
 	for _, s := range allShapes {
 		add := func(name, params, consts string, build func(b bld, p, k []val) val) {
 			add(s, false, fmt.Sprintf("%v %s", s, name), params, consts, build)
@@ -222,12 +208,6 @@ func opcodePatterns(op clif.Opcode, ty clif.Type, add adder) {
 		}
 		add("x", "v", "", func(b bld, p, k []val) val { return b.Unary(op, ty, p[0]) })
 		add("k", "", "v", func(b bld, p, k []val) val { return b.Unary(op, ty, k[0]) })
-		for i := range pairs {
-			inner := pairs[i].inner
-			if inner.Info().Types.Has(ty) && info.Sig == "V:V" {
-				add(fmt.Sprintf("(%v x)", inner), "v", "", func(b bld, p, k []val) val { return b.Unary(op, ty, b.Unary(inner, ty, p[0])) })
-			}
-		}
 	case clif.FormatBinary:
 		if info.Sig == "Vi:V" {
 			add("x n", "vn", "", func(b bld, p, k []val) val { return b.Binary(op, ty, p[0], p[1]) })
@@ -281,91 +261,6 @@ func comparisonPatterns(cc string, compare func(b bld, x, y val) val, add adder)
 	add(cc+" k x", "v", "v", func(b bld, p, k []val) val { return compare(b, k[0], p[0]) })
 	add(cc+" k m", "", "vv", func(b bld, p, k []val) val { return compare(b, k[0], k[1]) })
 	add("not "+cc+" x y", "vv", "", func(b bld, p, k []val) val { return b.Unary(clif.OpVnot, clif.V128, compare(b, p[0], p[1])) })
-}
-
-// negationPatterns are sums, differences and products of negations and extensions.
-func negationPatterns(s clif.Type, add adder) {
-	neg := func(b bld, x val) val { return b.Unary(clif.OpVneg, s, x) }
-	for _, op := range []clif.Opcode{clif.OpVadd, clif.OpVsub, clif.OpVmaxS, clif.OpVminS} {
-		if !op.Info().Types.Has(s) {
-			continue
-		}
-		add(op.String()+" x (neg y)", "vv", "", func(b bld, p, k []val) val { return b.Binary(op, s, p[0], neg(b, p[1])) })
-		add(op.String()+" (neg x) y", "vv", "", func(b bld, p, k []val) val { return b.Binary(op, s, neg(b, p[0]), p[1]) })
-		add(op.String()+" x (neg x)", "v", "", func(b bld, p, k []val) val { return b.Binary(op, s, p[0], neg(b, p[0])) })
-		add(op.String()+" (neg x) x", "v", "", func(b bld, p, k []val) val { return b.Binary(op, s, neg(b, p[0]), p[0]) })
-	}
-}
-
-// boundPatterns are differences from a minimum or maximum.
-func boundPatterns(s clif.Type, add adder) {
-	for _, op := range []clif.Opcode{clif.OpVminS, clif.OpVminU, clif.OpVmaxS, clif.OpVmaxU} {
-		if !op.Info().Types.Has(s) {
-			continue
-		}
-		for at, name := range []string{"x - (%v x y)", "x - (%v y x)", "(%v x y) - x", "(%v y x) - x"} {
-			add(fmt.Sprintf(name, op), "vv", "", func(b bld, p, k []val) val {
-				bound := b.Binary(op, s, p[at&1], p[1-at&1])
-				if at < 2 {
-					return b.Binary(clif.OpVsub, s, p[0], bound)
-				}
-				return b.Binary(clif.OpVsub, s, bound, p[0])
-			})
-		}
-	}
-}
-
-// choicePatterns choose between integers, by what compares them and by what does not.
-func choicePatterns(s clif.Type, add adder) {
-	for cc := range clif.NumIntCCs {
-		for _, op := range []clif.Opcode{clif.OpVbitselect, clif.OpVselectTop} {
-			ty := s
-			if op == clif.OpVbitselect {
-				ty = clif.V128
-			}
-			name := fmt.Sprintf("%v by %v", op, cc)
-			add(name+", x y", "vv", "", func(b bld, p, k []val) val {
-				return b.Ternary(op, ty, p[0], p[1], b.Vicmp(cc, s, p[0], p[1]))
-			})
-			add(name+", y x", "vv", "", func(b bld, p, k []val) val {
-				return b.Ternary(op, ty, p[1], p[0], b.Vicmp(cc, s, p[0], p[1]))
-			})
-			difference := func(b bld, x, y val) val { return b.Binary(clif.OpVsub, s, x, y) }
-			add(name+", x-y y-x", "vv", "", func(b bld, p, k []val) val {
-				return b.Ternary(op, ty, difference(b, p[0], p[1]), difference(b, p[1], p[0]), b.Vicmp(cc, s, p[0], p[1]))
-			})
-			add(name+", y-x x-y", "vv", "", func(b bld, p, k []val) val {
-				return b.Ternary(op, ty, difference(b, p[1], p[0]), difference(b, p[0], p[1]), b.Vicmp(cc, s, p[0], p[1]))
-			})
-			add(name+", x-y x-y", "vv", "", func(b bld, p, k []val) val {
-				return b.Ternary(op, ty, difference(b, p[0], p[1]), difference(b, p[1], p[1]), b.Vicmp(cc, s, p[0], p[1]))
-			})
-			add(name+", x z", "vvv", "", func(b bld, p, k []val) val {
-				return b.Ternary(op, ty, p[0], p[2], b.Vicmp(cc, s, p[0], p[1]))
-			})
-		}
-	}
-}
-
-// floatChoicePatterns choose between floats by what compares them.
-func floatChoicePatterns(s clif.Type, add adder) {
-	top := clif.I32x4
-	if s == clif.F64x2 {
-		top = clif.I64x2
-	}
-	for cc := range clif.NumFloatCCs {
-		add(fmt.Sprintf("bitselect by %v, x y", cc), "vv", "", func(b bld, p, k []val) val {
-			return b.Ternary(clif.OpVbitselect, clif.V128, p[0], p[1], b.Vfcmp(cc, s, p[0], p[1]))
-		})
-		add(fmt.Sprintf("bitselect by %v, y x", cc), "vv", "", func(b bld, p, k []val) val {
-			return b.Ternary(clif.OpVbitselect, clif.V128, p[1], p[0], b.Vfcmp(cc, s, p[0], p[1]))
-		})
-		for _, ty := range []clif.Type{top, clif.I8x16, clif.I64x2} {
-			add(fmt.Sprintf("select_top.%v by %v, y x", ty, cc), "vv", "", func(b bld, p, k []val) val {
-				return b.Ternary(clif.OpVselectTop, ty, p[1], p[0], b.Vfcmp(cc, s, p[0], p[1]))
-			})
-		}
-	}
 }
 
 // lanePatterns take lanes out, put them in and move them.
@@ -504,22 +399,6 @@ func truthPatterns(s clif.Type, add adder) {
 		for _, other := range intShapes {
 			add(fmt.Sprintf("%v x (neg.%v y)", op, other), "vv", "", func(b bld, p, k []val) val {
 				return b.Binary(op, s, p[0], b.Unary(clif.OpVneg, other, p[1]))
-			})
-		}
-	}
-	if s == clif.I8x16 {
-		return
-	}
-	for low, op := range extended {
-		if op == 0 {
-			continue
-		}
-		for other := range extended {
-			if extended[other] == 0 {
-				continue
-			}
-			add(fmt.Sprintf("(%v x) * (%v y)", clif.Opcode(low), clif.Opcode(other)), "vv", "", func(b bld, p, k []val) val {
-				return b.Binary(clif.OpVmul, s, b.Unary(clif.Opcode(low), s, p[0]), b.Unary(clif.Opcode(other), s, p[1]))
 			})
 		}
 	}

@@ -15,7 +15,13 @@ type widths struct{ shrink uint8 }
 // scaled returns a width that is n bits.
 func (w widths) scaled(n uint) uint { return n >> w.shrink }
 
-func (w widths) bits(t clif.Type) uint { return uint(t.Bits()) >> w.shrink }
+// bits returns the width of a number of type t, or of a lane.
+func (w widths) bits(t clif.Type) uint {
+	if t.IsShape() {
+		return uint(t.LaneBits()) >> w.shrink
+	}
+	return uint(t.Bits()) >> w.shrink
+}
 
 // trunc returns the bits of x that a number of type t has.
 func (w widths) trunc(t clif.Type, x uint64) uint64 {

@@ -6,13 +6,18 @@
 //	x=(op arg ...)  the same; x is its result
 //	x y z w         a value
 //	x:kept          a value with a property, a word that the table of rules defines
-//	k j i           an integer constant
-//	k:imm32         a constant with a property
-//	-1              this constant
+//	k j i           a constant: an integer, in the mid-end also a float or a vector
+//	k:imm32         a constant with a property; all lanes of a vector have it, and are equal
+//	-1              this constant, or a vector of such lanes
 //
 // Ops and Conds of the Parser may have words of their own beside those of package clif.
 //
-// Further forms are for lowering, and no rule of the mid-end has them:
+// Further forms are for the mid-end:
+//
+//	(op~ x y)       the first two operands in either order: two patterns
+//	(op.same x y)   an instruction inside, of the type that the one before it has, which is .any
+//
+// And these are for lowering, and no rule of the mid-end has them:
 //
 //	(only (op ...)) an instruction, and nothing else uses the result: it is saved
 //	[x]             what a load reads, of the whole type, if the instruction can do the load itself
@@ -22,7 +27,7 @@
 // A constant operand of a commutative instruction stands last in a pattern, wherever it is in the function; op! keeps operands
 // as they are.
 //
-// Place in the pipeline: below the mid-end and the back end, each of which compiles the patterns of its rules at start, to the
+// Place in the pipeline: below the mid-end and the back end, each of which compiles the patterns of its rules before it needs them, to the
 // questions that it asks.
 //
 // Input: the text of a pattern.
@@ -44,6 +49,7 @@ type Pattern struct {
 	Conds   []uint8       // of a comparison; nil for all
 	Type    clif.Type     // Invalid: the type of the whole
 	AnyType bool
+	Same    bool // the type of the instruction inside before this one
 	Only    bool
 	Ordered bool // constants stand where they are
 	Args    []Pattern
@@ -72,7 +78,10 @@ type Parser struct {
 	Ops map[string]clif.Opcode
 	// Conds has further conditions by name.
 	Conds map[string]uint8
-	rest  string
+	// Exchange says by a bit for each ~ of a pattern, in the order of the text, whether the two operands behind it are exchanged.
+	Exchange uint
+	either   uint // the bit of the next ~
+	rest     string
 	// What the pattern at hand is made of: its instructions' operands, opcodes and conditions.
 	args    []Pattern
 	opcodes []clif.Opcode
@@ -90,6 +99,7 @@ func Parse(s string, ops map[string]clif.Opcode) (Pattern, error) {
 
 // Parse reads pattern s, which is valid until the next one is parsed.
 func (p *Parser) Parse(s string) (Pattern, error) {
+	p.either = 1
 	p.rest, p.args, p.opcodes, p.conds = s, p.args[:0], p.opcodes[:0], p.conds[:0]
 	n, err := p.node()
 	if err == nil && strings.TrimSpace(p.rest) != "" {
@@ -97,6 +107,9 @@ func (p *Parser) Parse(s string) (Pattern, error) {
 	}
 	return n, err
 }
+
+// Orders returns how many patterns there are for s: twice as many for each ~.
+func Orders(s string) int { return 1 << strings.Count(s, "~") }
 
 // word reads up to a blank or bracket.
 func (p *Parser) word() string {
@@ -169,7 +182,12 @@ func (p *Parser) closed(bracket string, err error) error {
 func (p *Parser) inst() (n Pattern, err error) {
 	word := p.word()
 	n.Ordered = strings.HasSuffix(word, "!")
-	head, typ, typed := strings.Cut(strings.TrimSuffix(word, "!"), ".")
+	either := strings.HasSuffix(word, "~")
+	exchange := either && p.Exchange&p.either != 0
+	if either {
+		p.either <<= 1
+	}
+	head, typ, typed := strings.Cut(strings.TrimRight(word, "!~"), ".")
 	ops, conds, _ := strings.Cut(head, ":")
 	start := len(p.opcodes)
 	for name := range strings.SplitSeq(ops, "|") {
@@ -194,7 +212,8 @@ func (p *Parser) inst() (n Pattern, err error) {
 		}
 		n.Conds = p.conds[start:len(p.conds):len(p.conds)]
 	}
-	if n.AnyType = typ == "any"; typed && !n.AnyType {
+	n.AnyType, n.Same = typ == "any", typ == "same"
+	if typed && !n.AnyType && !n.Same {
 		if n.Type = clif.ControlTypeByName(typ); n.Type == clif.Invalid {
 			return n, fmt.Errorf("%w: no type %q", ErrWrong, typ)
 		}
@@ -212,6 +231,12 @@ func (p *Parser) inst() (n Pattern, err error) {
 	}
 	if num > len(args) {
 		return n, fmt.Errorf("%w: %d operands", ErrWrong, num)
+	}
+	switch {
+	case either && num < 2:
+		return n, fmt.Errorf("%w: nothing to exchange in %d operands", ErrWrong, num)
+	case exchange:
+		args[0], args[1] = args[1], args[0]
 	}
 	start = len(p.args)
 	p.args = append(p.args, args[:num]...)

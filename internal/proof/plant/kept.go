@@ -33,6 +33,7 @@ var (
 	exitLoops  = run{pkg: "clif/opt", pattern: "TestExitLoops"}
 	resumables = run{pkg: "clif/opt", pattern: "TestResumable"}
 
+	eachRow     = run{pkg: "clif/opt", pattern: "TestRows"}
 	otherMiddle = run{pkg: "clif/opt", pattern: "TestWideOtherMiddle"}
 
 	allEffects  = run{pkg: "clif/opt", pattern: "TestEffects|TestRegions"}
@@ -114,6 +115,11 @@ var kept = []keptFault{
 	{"clif/opt/regions.go", "return ^clif.StateSet(0)", "return writes", run{pkg: "clif/opt", pattern: "TestLongRegion"}},
 	{"clif/state.go", "d.Import != nil && d.Mutable", "d.Import != nil && !d.Mutable", allEffects},
 	{"clif/state.go", "^m.Funcs[d.Aux].Keeps", "m.Funcs[d.Aux].Keeps", allEffects},
+	{"clif/opt/ruletable.go", "(vadd~ x (vneg y)) => (vsub x y)", "(vadd~ x (vneg y)) => (vsub y x)", eachRow},
+	{"clif/opt/rowmatch.go", "arith.Splat(t, c.shrink, x) != (arith.V128{low, high})", "false", eachRow},
+	{"clif/opt/rowmatch.go", "case s.same && in.Type != m.typ:", "case false:", eachRow},
+	{"clif/opt/rowwords.go", "m.d.Type == clif.V128 || m.d.Type == m.typ", "m.typ != clif.Invalid", eachRow},
+	{"clif/opt/shuffles.go", "x == y || !parts[0] || !parts[1]", "true", eachRow},
 	{"clif/opt/closed.go", "!known || x >= n", "!known || x > n", closedRules},
 	{"clif/opt/closed.go", "entries[x] == clif.ElemComputed || ", "", closedRules},
 	{"clif/opt/closed.go", "\tif !c.immutable {\n\t\treturn nil\n\t}\n", "", closedRules},
