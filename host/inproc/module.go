@@ -30,7 +30,9 @@ type Module struct {
 	fd     int
 	inFile [numSections]uintptr
 	linked [numSections][]byte
-	closed atomic.Bool
+	// pristine is the data as they are in the file, if it is small and a memfd.
+	pristine []byte
+	closed   atomic.Bool
 
 	// images are those of the memories, or nil; without a file for those that have none.
 	images []memoryImage
@@ -120,6 +122,9 @@ func (m *Module) share() {
 	if !m.tryMap(fd, 0) {
 		closeFile(fd)
 		return
+	}
+	if m.length[Data] <= maxCleared {
+		m.pristine = bytes.Clone(m.linked[Data])
 	}
 	m.fd, m.inFile, m.linked = fd, m.offset, [numSections][]byte{}
 }

@@ -50,8 +50,9 @@ type processState struct {
 	stacks []uintptr
 	spares spares
 	graves graves
-	// canEmpty is discardWorks.
+	// canEmpty is discardWorks, canSee that inMemoryBelow has told touched pages of a stack from others: emulators may say that none is.
 	canEmpty   bool
+	canSee     bool
 	emptyOnce  sync.Once
 	stacksUsed int
 	stacksMax  int
@@ -339,6 +340,10 @@ func (p *processState) findStack() (uintptr, error) {
 	}
 	// Huge pages would cost more than most programs ever use.
 	madvise(at, stackSize, madvNoHuge)
+	if p.stacksUsed == 0 {
+		store64(at+stackSize-8, 0)
+		p.canSee = inMemoryBelow(at+stackSize) && !inMemoryBelow(at+stackSize-keptStack)
+	}
 	p.mappings += otherMappings
 	p.stacksUsed++
 	return at, nil
@@ -346,7 +351,10 @@ func (p *processState) findStack() (uintptr, error) {
 
 // giveStack returns a stack, and its pages, but for those at the top, to the system.
 func (p *processState) giveStack(at uintptr) {
-	madvise(at+guardEnd, stackSize-guardEnd-keptStack, madvDontNeed)
+	// No frame steps over a page (stackGuard): below one that was not touched none was.
+	if kept := at + stackSize - keptStack; !p.canSee || inMemoryBelow(kept) {
+		madvise(at+guardEnd, kept-at-guardEnd, madvDontNeed)
+	}
 	p.mu.Lock()
 	p.stacks = append(p.stacks, at)
 	p.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 )
 
 // What a closed store had mapped stays for the next one, in part, empty as when it was new: making a mapping takes some microseconds, emptying it
-// less, and some ten milliseconds in an emulator.
+// less, and some ten milliseconds in an emulator. Small ones are emptied by writing, and keep their pages.
 const (
 	// maxSpares bounds the spares of each kind.
 	maxSpares = 32
@@ -17,6 +17,9 @@ const (
 	// of processes. Regions of more than closedRegion bytes are not accessible as spares.
 	maxSpareBytes = 64 << 20
 	closedRegion  = 1 << 20
+	// maxCleared bounds what is made zero, or as it was, by writing it: taking pages from a process stops all of its threads for a moment, and the pages
+	// have to be touched anew. Beyond it most pages may never have been touched.
+	maxCleared = 64<<10 + pageSize
 )
 
 // spares are mappings that no store has, those given last at the end.
@@ -90,6 +93,24 @@ func (p *processState) empty(addr, size uintptr) bool {
 	return p.canEmpty && (size == 0 || discard(addr, size))
 }
 
+// zero is empty for anonymous memory that can be written, all of whose pages may have been touched.
+func (p *processState) zero(addr, size uintptr) bool {
+	if size > maxCleared {
+		return p.empty(addr, size)
+	}
+	clear(bytesAt(addr, size))
+	return true
+}
+
+// restore is empty for the data of a module's image.
+func (p *processState) restore(m *Module, data uintptr) bool {
+	if m.pristine == nil {
+		return p.empty(data, alignUp(m.length[Data], pageSize))
+	}
+	copy(bytesAt(data, m.length[Data]), m.pristine)
+	return true
+}
+
 // takeLast takes the last element out that is wanted.
 func takeLast[T any](list *[]T, wanted func(*T) bool) (found T, ok bool) {
 	for i := len(*list) - 1; i >= 0; i-- {
@@ -146,7 +167,7 @@ func (p *processState) giveMemory(x spareMemory, anonymous bool) {
 	p.mu.Lock()
 	stays := anonymous && x.open <= maxSpareBytes/4 && p.spares.hasRoom(x.open)
 	p.mu.Unlock()
-	usable := stays && p.empty(first, x.open)
+	usable := stays && p.zero(first, x.open)
 	if !usable {
 		// One call removes both the pages and the access to them.
 		usable = place(first, x.open, protNone) == nil
@@ -200,7 +221,7 @@ func (p *processState) takeImage(m *Module) (base uintptr, err error) {
 // giveImage takes back what takeImage gave, whose code is executable again if it was not.
 func (p *processState) giveImage(m *Module, base uintptr) {
 	p.giveMappings(imageMappings)
-	if m.fd < 0 || !p.empty(base+m.offset[Data], alignUp(m.length[Data], pageSize)) {
+	if m.fd < 0 || !p.restore(m, base+m.offset[Data]) {
 		p.freeCode(base, m.size)
 		return
 	}
@@ -264,9 +285,9 @@ func (p *processState) takeRegion(size uintptr) (extent, error) {
 	return x, nil
 }
 
-// giveRegion takes back what takeRegion gave.
-func (p *processState) giveRegion(x extent) {
-	usable, open := p.empty(x.low, x.size), x.size
+// giveRegion takes back what takeRegion gave, of which the first used bytes may not be zero any more.
+func (p *processState) giveRegion(x extent, used uintptr) {
+	usable, open := p.zero(x.low, used), x.size
 	if usable && x.size > closedRegion {
 		usable, open = mprotect(x.low, x.size, protNone) == nil, 0
 	}

@@ -77,3 +77,53 @@ func TestSparesKept(t *testing.T) {
 		t.Errorf("dropped: %v", kept())
 	}
 }
+
+// TestRegionsZero: what a store had of its own memory is zero for the next one.
+func TestRegionsZero(t *testing.T) {
+	s := newStore(t)
+	var at uintptr
+	for range 3 {
+		var err error
+		if at, err = s.alloc(slabSize/2 + 16); err != nil {
+			t.Fatal(err)
+		}
+		for k := range uintptr(slabSize/2 + 16) {
+			bytesAt(at, slabSize/2+16)[k] = 0xff
+		}
+	}
+	slabs := s.slabs
+	s.Close()
+	for _, e := range slabs {
+		for k, b := range bytesAt(e.low, e.size) {
+			if b != 0 {
+				t.Fatalf("byte %d of %d is %#x", k, e.size, b)
+			}
+		}
+	}
+}
+
+// TestStacksGivenBack: what deep calls took of a native stack is given back when its store is closed, and what all calls take stays.
+func TestStacksGivenBack(t *testing.T) {
+	s := newStore(t)
+	if !process.canSee {
+		t.Skip("not in an emulator: nothing says which pages are in memory")
+	}
+	const page = 4096
+	end := s.stack + stackSize
+	for _, deep := range []uintptr{page, keptStack, keptStack + 8, keptStack + page, 40 * page} {
+		for at := end - 8; at >= end-deep; at -= page {
+			store64(at, 1)
+		}
+		process.giveStack(s.stack)
+		for k := range uintptr(50) {
+			if in := inMemoryBelow(end - k*page); in && k >= keptStack/page {
+				t.Errorf("after %d bytes: page %d from the end is still there", deep, k)
+			} else if !in && k == 0 {
+				t.Error("the last page is not there: nothing is seen")
+			}
+		}
+		if at, err := process.takeStack(); err != nil || at != s.stack {
+			t.Fatalf("another stack: %#x, %v", at, err)
+		}
+	}
+}

@@ -123,9 +123,6 @@ func NewStore(c Config) (*Store, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	if err := process.hook(); err != nil {
-		return nil, err
-	}
 	s := &Store{ownership: newOwnership(), config: c, types: map[string]*funcType{}, typeOf: map[uintptr]*funcType{}}
 	s.refs.room = minRefRoom
 	var err error
@@ -152,10 +149,14 @@ func (s *Store) Close() error {
 		m.free()
 	}
 	for _, t := range s.tables {
-		process.giveRegion(t.mapped)
+		process.giveRegion(t.mapped, t.mapped.size)
 	}
-	for _, e := range s.slabs {
-		process.giveRegion(e)
+	for n, e := range s.slabs {
+		used := e.size
+		if n == len(s.slabs)-1 {
+			used = s.slabNext - e.low
+		}
+		process.giveRegion(e, used)
 	}
 	for _, m := range s.modules {
 		m.Close()

@@ -83,6 +83,13 @@ func discard(addr, size uintptr) bool {
 	return e == 0
 }
 
+// inMemoryBelow reports whether the last page of the system below an address may be in memory. Of one that was never touched it says no.
+func inMemoryBelow(end uintptr) bool {
+	var is byte // of one page
+	_, _, e := syscall.Syscall(syscall.SYS_MINCORE, end-uintptr(syscall.Getpagesize()), 1, uintptr(unsafe.Pointer(&is)))
+	return e != 0 || is&1 != 0
+}
+
 // discardWorks tries discard on a page of each kind: emulators may say that they have done it.
 func discardWorks() bool {
 	fd, err := memfd(pageSize)
@@ -268,10 +275,12 @@ func (p *processState) hook() error {
 // hookFault hooks the signal of a fault, whose handler must be Go's or one that
 // chains to it, since nothing else serves the faults of Go code.
 func hookFault(sig int) error {
+	if signals.previous[sig] != 0 {
+		return nil // whoever came after us and replaced our handler is expected to chain to it
+	}
 	old, err := getAction(sig)
 	ours := signalHandlerAddress()
-	if err != nil || old.handler == ours || signals.previous[sig] != 0 {
-		// Whoever came after us and replaced our handler is expected to chain to it.
+	if err != nil || old.handler == ours {
 		return err
 	}
 	if old.handler <= handlerIgnore || old.flags&handlerFlags != handlerFlags {

@@ -43,6 +43,7 @@ var (
 	checkedA64  = run{pkg: "backend/isa/a64", pattern: "TestFiles/checked"}
 	movedMemory = run{pkg: "host", pattern: "TestMovingMemory"}
 	boundsEdges = run{pkg: "host", pattern: "TestBoundsEdges"}
+	spareParts  = run{pkg: "host/inproc", pattern: "TestSpares$|TestRegionsZero|TestStacksGivenBack"}
 	sequences   = run{pkg: "internal/proof/knownbugs", pattern: "TestAccessSequences"}
 	trapSites   = run{pkg: "backend/isa/x64", pattern: "TestMachine/AccessesInBounds"}
 	unknownOps  = run{pkg: "wasmfront/translate", pattern: "TestUnknownOperators"}
@@ -214,6 +215,10 @@ var kept = []keptFault{
 	{"clif/inline/body.go", "stop.Zeroed(f.Stop, n.memo, ", "stop.Resize(f.Stop, n.memo, ", inlined},
 	{"clif/inline/body.go", "p.Caller = n.keepPlace(g, f, p.Caller)", "p.Caller = outside", inlined},
 	{"host/inproc/memory_graves.go", "(stays || viewed.Load())", "viewed.Load()", run{pkg: "host/inproc", pattern: "TestGraves"}},
+	{"host/inproc/process_spares.go", "\tclear(bytesAt(addr, size))\n", "", spareParts},
+	{"host/inproc/process_spares.go", "copy(bytesAt(data, m.length[Data]), m.pristine)", "copy(bytesAt(data, 8), m.pristine)", spareParts},
+	{"host/inproc/store.go", "used = s.slabNext - e.low", "used = 16", spareParts},
+	{"host/inproc/process.go", "inMemoryBelow(kept) {", "inMemoryBelow(kept-pageSize) {", spareParts},
 	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op.Has(effect.Calls)", movedMemory},
 	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op == clif.OpMemoryGrow", movedMemory},
 	{"backend/checked.go", "case v != 0 && v != at, ", "case ", movedMemory},
