@@ -51,7 +51,13 @@ func (m *Module) writtenByCall(d *InstData) StateSet {
 }
 
 // ReadBy returns what d reads.
-func (m *Module) ReadBy(d *InstData) StateSet { return m.states(d, d.Op.Info().Effects.Read()) }
+func (m *Module) ReadBy(d *InstData) StateSet {
+	e := d.Op.Info().Effects
+	if e.Has(effect.Calls) {
+		return AllState
+	}
+	return m.states(d, e.Read())
+}
 
 func (m *Module) states(d *InstData, p effect.Parts) StateSet {
 	s := StateOf(p)

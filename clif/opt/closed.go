@@ -25,16 +25,6 @@ func ruleGlobal(c *folder, d *clif.InstData) (clif.Value, bool) {
 	return c.make1(k, g.Type), false
 }
 
-// ruleBound: constants that are in bounds need no check.
-func ruleBound(c *folder, d *clif.InstData) (clif.Value, bool) {
-	x, ok := c.constant(d.ArgA())
-	n, known := c.constant(d.ArgB())
-	if !ok || !known || x >= n || !c.may(RuleBoundConst) {
-		return none, false
-	}
-	return d.ArgA(), false
-}
-
 // entries returns the entries of the table that d reads, or nil if they are not known.
 func (c *folder) entries(d *clif.InstData) []clif.FuncIndex {
 	if !c.immutable {
@@ -101,7 +91,5 @@ func (c *folder) call(d *clif.InstData) {
 			d.Op, d.Aux, d.Args[0] = clif.OpCall, in.Aux, 0
 		}
 	}
-	if writes := c.f.Mod.WrittenBy(d); writes != 0 {
-		c.mem.keep(func(f *fact) bool { return f.state&writes == 0 })
-	}
+	c.changed(d)
 }

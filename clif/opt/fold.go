@@ -310,7 +310,7 @@ func ruleKnown(c *folder, d *clif.InstData) (clif.Value, bool) {
 	switch {
 	case d.Op == clif.OpGlobalGet && c.immutable && !c.f.Mod.Globals[d.Aux].Mutable, d.Op == clif.OpTableGet && c.entries(d) != nil:
 		return c.equal(d), false
-	case d.Op.Has(effect.Reads):
+	case d.Op.Has(effect.Reads | effect.Writes):
 		return c.read(d), false
 	case !d.Op.Has(effect.Writes | effect.Calls | effect.Control):
 		return c.equal(d), false

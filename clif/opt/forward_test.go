@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
@@ -474,5 +477,48 @@ func TestEffects(t *testing.T) {
 		n, runs, traps, notes, forwarded, dropped, over, low, sums)
 	if forwarded == 0 || dropped == 0 || over == 0 || traps == 0 || low == 0 || sums == 0 {
 		t.Error("some of what is to be tested did not happen")
+	}
+}
+
+// TestWritesForget: whatever an opcode writes by its row in the table of opcodes, nothing that was read of it before stays known, but for what the
+// write itself says, and what the writer cannot reach though it is in the same part of the state.
+func TestWritesForget(t *testing.T) {
+	apart := map[[2]clif.Opcode]bool{{clif.OpDataDrop, clif.OpElemLen}: true, {clif.OpElemDrop, clif.OpDataLen}: true}
+	m, writers := effectModule(), 0
+	f := &clif.Func{Name: "f", Mod: m, Index: 1}
+	b := &clif.Builder{F: f}
+	entry := b.NewBlock()
+	x, y := b.AddParam(entry, clif.I32), b.AddParam(entry, clif.I32)
+	b.SwitchTo(entry)
+	b.Return(nil)
+	var o Optimizer
+	c := &o.fold
+	c.f, c.o = f, &o
+	for op := range clif.NumOpcodes {
+		e := op.Info().Effects
+		if !e.Has(effect.Writes) || e.Has(effect.Calls|effect.Control) {
+			continue
+		}
+		writers++
+		d := clif.InstData{Op: op, Type: clif.I32, Args: [3]uint32{uint32(x), uint32(x), uint32(x)}, Result: clif.NoValue}
+		c.mem.reset(m)
+		for read := range clif.NumOpcodes {
+			if e := read.Info().Effects; e.Has(effect.Reads) && !e.Has(effect.Writes|effect.Calls|effect.Control) {
+				c.mem.put(read, &clif.InstData{Type: clif.I32, Args: [3]uint32{uint32(y)}}, y).at = place{x: y}
+			}
+		}
+		if c.mem.facts = slices.Clone(c.mem.facts); op.Info().Sig[strings.IndexByte(op.Info().Sig, ':')+1:] == "." {
+			c.write(&d)
+		} else {
+			c.read(&d)
+		}
+		for _, k := range c.mem.facts {
+			if k.state&m.WrittenBy(&d) != 0 && k.value == y && !apart[[2]clif.Opcode{op, k.op}] {
+				t.Errorf("%v: what %v has read stays known", op, k.op)
+			}
+		}
+	}
+	if writers < 12 {
+		t.Errorf("only %d opcodes write", writers)
 	}
 }

@@ -140,7 +140,14 @@ func (m *memory) globalWritten(g uint32) {
 	})
 }
 
-// read returns the value that d reads, if it is known. Otherwise it returns NoValue,
+// changed forgets what d may change.
+func (c *folder) changed(d *clif.InstData) {
+	if writes := c.f.Mod.WrittenBy(d); writes != 0 {
+		c.mem.keep(func(f *fact) bool { return f.state&writes == 0 })
+	}
+}
+
+// read returns the value that d, which has a result, reads, if it is known, and forgets what d may write. Otherwise it returns NoValue,
 // after which the result of d is known if d is a read.
 func (c *folder) read(d *clif.InstData) clif.Value {
 	switch d.Op {
@@ -154,10 +161,8 @@ func (c *folder) read(d *clif.InstData) clif.Value {
 			return v
 		}
 		c.mem.put(d.Op, d, d.Result)
-	case clif.OpMemoryGrow:
-		c.mem.forget(clif.OpMemorySize)
-	case clif.OpTableGrow:
-		c.mem.forget(clif.OpTableSize)
+	default:
+		c.changed(d)
 	}
 	return clif.NoValue
 }
@@ -195,14 +200,12 @@ func (c *folder) write(d *clif.InstData) bool {
 		}
 		m.forget(clif.OpTableGet)
 		m.put(clif.OpTableGet, d, d.ArgB())
-	case clif.OpMemoryCopy, clif.OpMemoryFill, clif.OpMemoryInit:
-		m.forget(clif.OpLoad)
-	case clif.OpTableCopy, clif.OpTableFill, clif.OpTableInit:
-		m.forget(clif.OpTableGet)
-	case clif.OpDataDrop:
+	case clif.OpDataDrop: // a part of its state, as below
 		m.forget(clif.OpDataLen)
 	case clif.OpElemDrop:
 		m.forget(clif.OpElemLen)
+	default:
+		c.changed(d)
 	}
 	return false
 }

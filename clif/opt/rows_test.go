@@ -3,6 +3,7 @@ package opt
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -658,6 +659,36 @@ func TestRows(t *testing.T) {
 	t.Logf("%d rows at all widths, %d opcodes, types and conditions; %d functions with a change, of which rows still fit %d", numRows, numCases, numMisses, applied)
 }
 
+// rowsAlone is ruleTable without code, which might do what a row says.
+func rowsAlone(rows *rowTable) (r [clif.NumOpcodes]rule) {
+	for op := range clif.NumOpcodes {
+		if rows.byOp[op].num > 0 {
+			r[op] = ruleRows
+		}
+	}
+	return r
+}
+
+// TestRowsAsked: where an opcode has rows, they are what is asked, alone or by one of the functions that ask for something besides. All of them compile.
+func TestRowsAsked(t *testing.T) {
+	asks := map[uintptr]bool{}
+	for _, f := range []rule{ruleRows, ruleVector, ruleAdd, ruleMul, ruleUshr} {
+		asks[reflect.ValueOf(f).Pointer()] = true
+	}
+	rules, rows := ruleTable(), rows()
+	for op := range clif.NumOpcodes {
+		if rows.byOp[op].num == 0 {
+			continue
+		}
+		if !asks[reflect.ValueOf(rules[op]).Pointer()] {
+			t.Errorf("%v has rows, and another function is asked", op)
+		}
+		if n := len(rows.of(op).rows); n != int(rows.byOp[op].num) {
+			t.Errorf("%v has %d rows of %d", op, n, rows.byOp[op].num)
+		}
+	}
+}
+
 // kinds is the number of kinds of variables that make a difference.
 func (c *rowCase) kinds() int {
 	if arith.IsVector(c.op) {
@@ -671,7 +702,8 @@ func (p *prover) only(rule Rule, text string) {
 	alone := make([]ruleDef, NumRules)
 	def := &ruleDefs[rule]
 	alone[rule] = ruleDef{Name: def.Name, Row: text, Last: def.Last, Types: def.Types}
-	p.opt.fold.rules, p.opt.fold.rows, p.opt.fold.byOp = ruleTable(), newRowTable(alone), [clif.NumOpcodes]*candidates{}
+	rows := newRowTable(alone)
+	p.opt.fold.rules, p.opt.fold.rows, p.opt.fold.byOp = rowsAlone(rows), rows, [clif.NumOpcodes]*candidates{}
 	p.opt.Control.Off = map[string]bool{}
 	for other := range NumRules {
 		if other != rule {

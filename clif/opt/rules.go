@@ -15,7 +15,7 @@ const none = clif.NoValue
 // constResult is the result of a rule for the constant x.
 func constResult(c *folder, t clif.Type, x uint64) (clif.Value, bool) { return c.iconst(t, x), false }
 
-// eval computes an operation on constants; ok is false where it traps or gives a NaN.
+// eval computes an operation on constants; ok is false where it traps or gives a NaN, and for opcodes that are not here.
 func (w widths) eval(op clif.Opcode, t clif.Type, x, y uint64) (r uint64, ok bool) {
 	n := uint64(w.bits(t))
 	switch op {
@@ -48,24 +48,26 @@ func (w widths) eval(op clif.Opcode, t clif.Type, x, y uint64) (r uint64, ok boo
 	case clif.OpUdiv, clif.OpSdiv, clif.OpUrem, clif.OpSrem:
 		return w.evalDiv(op, t, x, y)
 	default:
-		r = evalFloat(op, t, x, y)
-		return r, !arith.IsNaN(t, r)
+		r, ok = evalFloat(op, t, x, y)
+		return r, ok && !arith.IsNaN(t, r)
 	}
 	return w.trunc(t, r), true
 }
 
-func evalFloat(op clif.Opcode, t clif.Type, x, y uint64) uint64 {
+func evalFloat(op clif.Opcode, t clif.Type, x, y uint64) (r uint64, ok bool) {
 	switch op {
 	case clif.OpFadd:
-		return arith.Fadd(t, x, y)
+		return arith.Fadd(t, x, y), true
 	case clif.OpFsub:
-		return arith.Fsub(t, x, y)
+		return arith.Fsub(t, x, y), true
 	case clif.OpFmul:
-		return arith.Fmul(t, x, y)
+		return arith.Fmul(t, x, y), true
 	case clif.OpFdiv:
-		return arith.Fdiv(t, x, y)
+		return arith.Fdiv(t, x, y), true
+	case clif.OpFpromote, clif.OpFdemote:
+		return arith.FloatBits(t, arith.Float(clif.F32+clif.F64-t, x)), true
 	}
-	return arith.FloatBits(t, arith.Float(clif.F32+clif.F64-t, x)) // fpromote, fdemote
+	return 0, false
 }
 
 func (w widths) evalDiv(op clif.Opcode, t clif.Type, x, y uint64) (uint64, bool) {

@@ -25,7 +25,6 @@ func ruleTable() (r [clif.NumOpcodes]rule) {
 	r[clif.OpMemorySize] = ruleSize
 	r[clif.OpTableSize] = ruleSize
 	r[clif.OpGlobalGet] = ruleGlobal
-	r[clif.OpBound] = ruleBound
 	r[clif.OpTableGet] = ruleEntry
 	r[clif.OpRefIsNull] = ruleIsNull
 	return r
