@@ -168,7 +168,11 @@ func (t *FuncType) Record() []byte {
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Results)))
 	for _, types := range [2][]ValType{t.Params, t.Results} {
 		for _, v := range types {
-			b = append(b, v.Code())
+			code := v.Code()
+			if code == 0 {
+				panic("a type that has no code in records") // two of them would be equal
+			}
+			b = append(b, code)
 		}
 	}
 	return append(b, 0)

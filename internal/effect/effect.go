@@ -8,7 +8,8 @@
 // Output: constants and pure functions.
 package effect
 
-// Set is a set of effects. The zero Set is not "no effects": it is Unknown, and whoever meets it refuses, or takes it for everything.
+// Set is a set of effects. The zero Set is not "no effects": it is Unknown. Readers of bodies of WebAssembly refuse an operator that has it, and no opcode of CLIF
+// may have it, as a test of their table demands.
 type Set uint32
 
 // Unknown is what an operator has whose row does not say it, and what is not in a table.

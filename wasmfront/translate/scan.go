@@ -31,13 +31,15 @@ func (t *Translator) scan() {
 		if b.ops.of(op).Has(effect.WriteLocal) && int64(local) < int64(len(t.locals)) {
 			s.noteWrite(local, now)
 		}
-		switch op {
-		case wasmfront.OpBlock, wasmfront.OpIf:
-			t.open = append(t.open, noLoop)
-		case wasmfront.OpLoop:
+		switch imm := op.Info().Imm; {
+		case op == wasmfront.OpLoop:
 			t.open = append(t.open, uint32(len(s.spans)))
 			s.spans = append(s.spans, span{now, later})
-		case wasmfront.OpEnd:
+		case imm == wasmfront.ImmBlock:
+			t.open = append(t.open, noLoop)
+		case b.ops.of(op).Has(effect.Control) && !keepsNesting(imm):
+			return // at an operator that opens blocks in another way
+		case op == wasmfront.OpEnd:
 			// Ends of blocks that began before the scan do not matter.
 			if n := len(t.open); n > 0 {
 				if k := t.open[n-1]; k != noLoop {
@@ -47,6 +49,11 @@ func (t *Translator) scan() {
 			}
 		}
 	}
+}
+
+// keepsNesting reports whether operators of control with such immediates open no blocks.
+func keepsNesting(imm wasmfront.ImmKind) bool {
+	return imm == wasmfront.ImmNone || imm == wasmfront.ImmLabel || imm == wasmfront.ImmBrTable
 }
 
 // noLoop marks a block that is no loop.
