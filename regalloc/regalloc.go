@@ -476,7 +476,7 @@ const (
 	Remat
 	// Swap exchanges all 8 bytes of the registers From and To, two of MachineEnv.Swaps.
 	Swap
-	// StoreConst puts the value that instruction Edit.Inst defines, of Bytes bytes, into To, a slot, and changes nothing else: VRegInfo.Storable allows it.
+	// StoreConst puts the value that instruction Edit.Inst defines, of Bytes bytes, into To, a slot, without a register but the integer scratch: VRegInfo.Storable allows it.
 	StoreConst
 )
 

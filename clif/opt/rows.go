@@ -172,6 +172,9 @@ func (c *rowCompiler) compile(t *rowText) *row {
 		c.failed(err)
 		return r
 	}
+	if n.Ordered {
+		c.fail("operands of rules stand as they are")
+	}
 	if c.root = n.Ops[0]; n.Type != clif.Invalid {
 		r.types &= 1 << n.Type
 	}
@@ -291,6 +294,9 @@ func (c *rowCompiler) operand(n *pattern.Pattern) (slot uint8) {
 func (c *rowCompiler) inst(n *pattern.Pattern, s rowStep) {
 	if n.Only {
 		c.fail("the mid-end does not count users")
+	}
+	if n.Ordered {
+		c.fail("operands of rules stand as they are")
 	}
 	s.do, s.any, s.same, s.typ, s.conds, s.inner = askInst, n.AnyType, n.Same, n.Type, pattern.CondSet(n.Conds), len(n.Ops) > 1
 	if s.op = n.Ops[0] == opWhole; !s.op {

@@ -800,6 +800,8 @@ func TestWrongRows(t *testing.T) {
 		{"(iadd x y) => odd", "what is"},
 		{"(iadd x [y]) => x", "folds no loads"},
 		{"(iadd x (only (ishl y k))) => x", "does not count users"},
+		{"(iadd! x k) => x", "stand as they are"},
+		{"(iadd x (ishl! y k)) => x", "stand as they are"},
 		{"x => x", "wrong pattern"},
 		{"(vadd.any x y) => x", "no instruction"},
 		{"(vaddd x y) => x", "no instruction"},

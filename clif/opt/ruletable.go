@@ -210,6 +210,7 @@ const (
 	codeSearch       // it searches sums and products of any size, and counts its work
 	codeEval         // it computes whatever opcode of vectors there is, with one to three operands
 	codeModule       // it asks what the module declares, or for functions
+	codeRef          // it asks what a reference is, and rows know numbers only
 	codeEqual        // it asks for what was computed before
 	codeMemory       // it asks what was read and written before, or makes accesses
 	codeEffect       // the instruction has no result that a row could give
@@ -233,7 +234,7 @@ type ruleDef struct {
 
 var ruleDefs = [NumRules]ruleDef{
 	RuleFoldInt:         {Name: "fold-int", Pass: "fold", Row: "(iadd|isub|imul|umulhi|smulhi|udiv|sdiv|urem|srem|band|bor|bxor|ishl|ushr|sshr|rotl|rotr k j) when computable => k:computed", Last: true, Types: onInt},
-	RuleConstRight:      {Name: "const-right", Pass: "fold", Row: "(iadd|imul|umulhi|smulhi|band|bor|bxor! k x) => (op x k)", Types: onInt},
+	RuleConstRight:      {Name: "const-right", Pass: "fold", Row: "(iadd|imul|umulhi|smulhi|band|bor|bxor k x) => (op x k)", Types: onInt},
 	RuleAddZero:         {Name: "add-zero", Pass: "fold", Row: "(iadd x 0) => x", Types: onInt},
 	RuleSubConst:        {Name: "sub-const", Pass: "fold", Row: "(isub x k) => (iadd x k:neg)", Types: onInt},
 	RuleMulZero:         {Name: "mul-zero", Pass: "fold", Row: "(imul x k:zero) => k", Types: onInt},
@@ -286,7 +287,7 @@ var ruleDefs = [NumRules]ruleDef{
 	RuleReduceOnly:      {Name: "reduce-only", Pass: "fold", Row: "(ireduce (ishl.i64 x k:below32)) when only-low => (ishl (ireduce x) k:low); (ireduce (iadd|isub|imul|band|bor|bxor.i64 x y)) when only-low => (in (ireduce x) (ireduce y))", Types: onNarrow},
 	RuleFoldIcmp:        {Name: "fold-icmp", Pass: "fold", Row: "(icmp k j) => k:compared", Types: onInt},
 	RuleIcmpSame:        {Name: "icmp-same", Pass: "fold", Row: "(icmp:eq|sle|sge|ule|uge x x) => 1; (icmp:ne|slt|sgt|ult|ugt x x) => 0", Types: onInt},
-	RuleIcmpConstRight:  {Name: "icmp-const-right", Pass: "fold", Row: "(icmp! k x:var) => (icmp:swapped x k)", Types: onInt},
+	RuleIcmpConstRight:  {Name: "icmp-const-right", Pass: "fold", Row: "(icmp k x:var) => (icmp:swapped x k)", Types: onInt},
 	RuleIcmpNever:       {Name: "icmp-never", Pass: "fold", Row: "(icmp:ult x 0) => 0; (icmp:uge x 0) => 1", Types: onInt},
 	RuleIcmpZero:        {Name: "icmp-zero", Pass: "fold", Row: "(icmp:ugt x k:zero) => (icmp:ne x k); (icmp:ule x k:zero) => (icmp:eq x k)", Types: onInt},
 	RuleIcmpDecided:     {Name: "icmp-decided", Pass: "fold", Row: "(icmp:eq|ne.i32 x 0) when decided-before => decided-equal", Types: onNarrow},
@@ -322,7 +323,7 @@ var ruleDefs = [NumRules]ruleDef{
 	RuleVshiftZero:  {Name: "vshift-zero", Pass: "fold", Row: "(vshl|vshr_s|vshr_u x k:turns) => x", Types: onIntShapes},
 	RuleVshiftFar:   {Name: "vshift-far", Pass: "fold", Row: "(vshl|vshr_s|vshr_u x k:far) => (op x k:mod-width)", Types: onIntShapes},
 	RuleVshiftMask:  {Name: "vshift-mask", Pass: "fold", Row: "(vshl|vshr_s|vshr_u x (band.i32 y k:amount)) => (op x y)", Types: onIntShapes},
-	RuleVconstRight: {Name: "vconst-right", Pass: "fold", Row: "(vand|vor|vxor|vadd|vmul|vadd_sat_s|vadd_sat_u|vmin_s|vmin_u|vmax_s|vmax_u|vavgr_u|vq15mulr|vq15mulr_sat|vdot|vextmul_low_s|vextmul_low_u|vextmul_high_s|vextmul_high_u! k x:var) => (op x k)", Types: onV128 | onIntShapes},
+	RuleVconstRight: {Name: "vconst-right", Pass: "fold", Row: "(vand|vor|vxor|vadd|vmul|vadd_sat_s|vadd_sat_u|vmin_s|vmin_u|vmax_s|vmax_u|vavgr_u|vq15mulr|vq15mulr_sat|vdot|vextmul_low_s|vextmul_low_u|vextmul_high_s|vextmul_high_u k x:var) => (op x k)", Types: onV128 | onIntShapes},
 	RuleVneutral:    {Name: "vneutral", Pass: "fold", Row: "(vand|vmin_u x -1) => x; (vor|vxor|vandnot|vadd|vsub|vadd_sat_s|vadd_sat_u|vsub_sat_s|vsub_sat_u|vmax_u x 0) => x; (vmul x 1) => x; (vmin_s x k:greatest) => x; (vmax_s x k:least) => x", Types: onV128 | onIntShapes},
 	RuleVabsorbing: {Name: "vabsorbing", Pass: "fold", Row: "(vand|vmin_u|vmul|vq15mulr|vq15mulr_sat|vdot|vdot_us|vextmul_low_s|vextmul_low_u|vextmul_high_s|vextmul_high_u x k:zero) => k; " +
 		"(vor|vadd_sat_u|vmax_u x k:ones) => k; " +
@@ -342,7 +343,7 @@ var ruleDefs = [NumRules]ruleDef{
 		"(vextmul_high_s x:var y:var) => (vmul (vextend_high_s x) (vextend_high_s y)); " +
 		"(vextmul_high_u x:var y:var) => (vmul (vextend_high_u x) (vextend_high_u y))", Types: 1 << clif.I16x8},
 	RuleVicmpSame:       {Name: "vicmp-same", Pass: "fold", Row: "(vicmp:eq|sle|sge|ule|uge x x) => -1; (vicmp:ne|slt|sgt|ult|ugt x x) => 0", Types: onIntShapes},
-	RuleVicmpConstRight: {Name: "vicmp-const-right", Pass: "fold", Row: "(vicmp! k x:var) => (vicmp:swapped x k)", Types: onIntShapes},
+	RuleVicmpConstRight: {Name: "vicmp-const-right", Pass: "fold", Row: "(vicmp k x:var) => (vicmp:swapped x k)", Types: onIntShapes},
 	RuleVicmpNever:      {Name: "vicmp-never", Pass: "fold", Row: "(vicmp:ult x 0) => 0; (vicmp:uge x 0) => -1", Types: onIntShapes},
 	RuleVicmpZero:       {Name: "vicmp-zero", Pass: "fold", Row: "(vicmp:ugt x k:zero) => (vicmp:ne x k); (vicmp:ule x k:zero) => (vicmp:eq x k)", Types: onIntShapes},
 	RuleVchoiceSame:     {Name: "vchoice-same", Pass: "fold", Row: "(vbitselect|vselect_top x x y) => x", Types: onV128 | onIntShapes},
@@ -395,7 +396,7 @@ var ruleDefs = [NumRules]ruleDef{
 	RuleGlobalFixed:     {Name: "global-fixed", Pass: "fold", Code: codeModule, What: "a global that nothing changes => constant", Types: onNumber | onRef},
 	RuleEntryFixed:      {Name: "entry-fixed", Pass: "fold", Code: codeModule, What: "an entry, at a constant index, of a table that nobody writes => constant", Types: 1 << clif.FuncRef},
 	RuleBoundConst:      {Name: "bound-const", Pass: "fold", Row: "(bound k j) when below => k", Types: onWide},
-	RuleNullConst:       {Name: "null-const", Pass: "fold", Code: codeModule, What: "ref_is_null of a constant => constant", Types: onRef},
+	RuleNullConst:       {Name: "null-const", Pass: "fold", Code: codeRef, What: "ref_is_null of a constant => constant", Types: onRef},
 	RuleSigConst:        {Name: "sig-const", Pass: "fold", Code: codeModule, What: "sig_check of a constant => nothing, or a trap"},
 	RuleSigOne:          {Name: "sig-one", Pass: "fold", Code: codeModule, What: "sig_check of an entry of a table that nobody writes, all of the right type => trapif null"},
 	RuleCallKnown:       {Name: "call-known", Pass: "fold", Code: codeModule, What: "call_ref of func_addr f => call f"},

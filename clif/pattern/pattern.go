@@ -24,8 +24,8 @@
 //	[x:1]           the same, of exactly this number of bytes of memory: 1, 2, 4, 8 or 16
 //	[x:narrow]      the same, a load of one or two bytes, zero-extended
 //
-// A constant operand of a commutative instruction stands last in a pattern, wherever it is in the function; op! keeps operands
-// as they are.
+// In lowering, a constant operand of a commutative instruction stands last in a pattern, wherever it is in the function; op! keeps operands
+// as they are. In the mid-end operands always stand as they are.
 //
 // Place in the pipeline: below the mid-end and the back end, each of which compiles the patterns of its rules before it needs them, to the
 // questions that it asks.
