@@ -59,13 +59,13 @@ func quantities() []quantity {
 // minSamples is the least number of samples for a judgement.
 const minSamples = 6
 
-// warm is after how many episodes a process has all the emptied mappings that closed stores leave for the next ones, some hundred at most. On a busy machine an
-// emulator may not come so far.
+// warm is after how many episodes a process has all the emptied mappings that closed stores leave for the next ones, some hundred at most. An emulator, or
+// code with the race detector, may not come so far on a busy machine.
 const warm = 1000
 
-// warmed returns the samples that can be judged: in an emulator those after warm episodes.
+// warmed returns the samples that can be judged: where episodes are slow, those after warm ones.
 func warmed(all []Sample) []Sample {
-	if os.Getenv("WAOT_EMULATOR") != "" {
+	if os.Getenv("WAOT_EMULATOR") != "" || raceDetector {
 		for len(all) > 0 && all[0].Episodes < warm {
 			all = all[1:]
 		}
