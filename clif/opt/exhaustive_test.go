@@ -226,6 +226,8 @@ func notSmall(r Rule) string {
 	switch ruleDefs[r].Code {
 	case codeModule:
 		return "no arithmetic: what the module declares"
+	case codeRef:
+		return "no arithmetic: references"
 	case codeControl:
 		return "control flow"
 	}
@@ -234,6 +236,7 @@ func notSmall(r Rule) string {
 
 var notSmallRules = map[Rule]string{
 	RuleBitcastBack: "floats have no form of 8 bits", RuleFoldBitcast: "floats have no form of 8 bits",
+	RuleFoldFloat: "floats have no form of 8 bits", RuleFoldFcvt: "floats have no form of 8 bits",
 	RuleLoadLow: "no arithmetic: memory", RuleAddressSum: "no arithmetic: memory",
 	RuleStoreSame: "no arithmetic: memory", RuleStoreOver: "no arithmetic: memory", RuleCopySmall: "no arithmetic: memory", RuleFillSmall: "no arithmetic: memory", RuleEqualCheck: "no arithmetic: types of functions",
 	RuleNonzeroResult: "control flow", RuleThreadEdge: "control flow", RuleEdgesAgree: "control flow", RuleThreadTable: "control flow", RuleThreadBranch: "control flow", RuleParamSame: "control flow", RuleBranchSelect: "control flow",
@@ -293,7 +296,7 @@ func TestExhaustive(t *testing.T) {
 			unseen++
 			continue
 		}
-		info := r.Info()
+		info, before := r.Info(), count
 		for ty := range clif.NumControlTypes {
 			n := total[r][ty]
 			applications += n
@@ -306,6 +309,9 @@ func TestExhaustive(t *testing.T) {
 			case n > 0 && !has:
 				t.Errorf("%v applied to %v, which its table does not say", r, ty)
 			}
+		}
+		if count == before {
+			t.Errorf("%v has no type that is tried", r)
 		}
 	}
 	t.Logf("%d rules at %d types applied %d times; %d rules have no form of 8 bits", int(NumRules)-unseen, count, applications, unseen)

@@ -43,6 +43,6 @@ var AppendImage = image.Append
 func KeepNothing() (end func()) {
 	process.dropSpares()
 	could := process.empty(0, 0)
-	process.canEmpty = false
-	return func() { process.canEmpty = could }
+	process.canEmpty, process.clears = false, 0
+	return func() { process.canEmpty, process.clears = could, maxCleared }
 }

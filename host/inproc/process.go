@@ -53,6 +53,7 @@ type processState struct {
 	// canEmpty is discardWorks, canSee that inMemoryBelow has told touched pages of a stack from others: emulators may say that none is.
 	canEmpty   bool
 	canSee     bool
+	clears     uintptr // maxCleared; less in tests of what is not kept
 	emptyOnce  sync.Once
 	stacksUsed int
 	stacksMax  int
@@ -99,7 +100,7 @@ func (p *processState) setUp() error {
 	if err := p.measureGoStack(); err != nil {
 		return err
 	}
-	p.cpu = cpuLevel()
+	p.cpu, p.clears = cpuLevel(), maxCleared
 	p.maxMappings = mappingLimit()
 	p.protText = protRX | landingPads()
 	code, stacks := arenas()

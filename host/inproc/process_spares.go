@@ -95,7 +95,7 @@ func (p *processState) empty(addr, size uintptr) bool {
 
 // zero is empty for anonymous memory that can be written, all of whose pages may have been touched.
 func (p *processState) zero(addr, size uintptr) bool {
-	if size > maxCleared {
+	if size > p.clears {
 		return p.empty(addr, size)
 	}
 	clear(bytesAt(addr, size))
@@ -104,7 +104,7 @@ func (p *processState) zero(addr, size uintptr) bool {
 
 // restore is empty for the data of a module's image.
 func (p *processState) restore(m *Module, data uintptr) bool {
-	if m.pristine == nil {
+	if m.pristine == nil || m.length[Data] > p.clears {
 		return p.empty(data, alignUp(m.length[Data], pageSize))
 	}
 	copy(bytesAt(data, m.length[Data]), m.pristine)

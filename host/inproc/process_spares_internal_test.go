@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/internal/meta"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // TestSparesKept: what closed stores leave is limited, and ends with the module, or when it is asked for.
@@ -106,7 +107,7 @@ func TestRegionsZero(t *testing.T) {
 func TestStacksGivenBack(t *testing.T) {
 	s := newStore(t)
 	if !process.canSee {
-		t.Skip("not in an emulator: nothing says which pages are in memory")
+		testenv.Missing(t, "nothing says which pages are in memory")
 	}
 	const page = 4096
 	end := s.stack + stackSize

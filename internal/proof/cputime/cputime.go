@@ -16,8 +16,8 @@ import (
 // Tries is how often Least calls a function that seems too slow.
 const Tries = 8
 
-// Least returns the least processor time that a call of f takes in the process's own code: the kernel's part is first touches of pages above all, which take 0.3
-// or 15 microseconds by the machine, so that it would hide how the rest grows. It calls f that many times, and again, up to Tries times, while the least is
+// Least returns the least processor time that a call of f takes in the process's own code: the kernel's part is first touches of pages above all, which have taken 16
+// microseconds on a virtual machine, so that it would hide how the rest grows. It calls f that many times, and again, up to Tries times, while the least is
 // above enough, so that a test fails only of what is always slow.
 func Least(times int, enough time.Duration, f func()) time.Duration {
 	var least time.Duration
