@@ -379,22 +379,19 @@ func TestLarge(t *testing.T) {
 		{"decimals", true, func(n int) string { return "(func f64.const 0." + repeat("1", n) + ")" }},
 		{"quotes", false, func(n int) string { return `(module quote ` + repeat(`"(module quote " `, n) + `)` }},
 	} {
-		// took is the time of that many calls, one measurement for all: a single one may be too short to be measured.
-		took := func(size, calls int, enough time.Duration) time.Duration {
+		took := func(size int, enough time.Duration) time.Duration {
 			text := []byte(row.text(size))
-			return cputime.Least(1, enough, func() {
-				for range calls {
-					if _, err := Assemble(text); (err == nil) != row.ok {
-						t.Fatalf("%s: %v", row.name, err)
-					}
+			return cputime.LeastShort(enough, func() {
+				if _, err := Assemble(text); (err == nil) != row.ok {
+					t.Fatalf("%s: %v", row.name, err)
 				}
 			})
 		}
 		const size, times = 1 << 15, 8
-		small := max(took(size, times, time.Hour), took(size, times, time.Hour), took(size, times, time.Hour))
-		limit := 2*small + 10*time.Millisecond
-		if large := took(times*size, 1, limit); large > limit {
-			t.Errorf("%s: %d times %s, and %s for a text %d times as long", row.name, times, small/times, large, times)
+		small := took(size, time.Hour)
+		limit := 2*times*small + 10*time.Millisecond
+		if large := took(times*size, limit); large > limit {
+			t.Errorf("%s: %s, and %s for a text %d times as long", row.name, small, large, times)
 		}
 	}
 }

@@ -20,6 +20,24 @@ func TestLeast(t *testing.T) {
 	}
 }
 
+// TestLeastShort: what is shorter than a tick of the clock is not found to take nothing, and what takes too much is measured again.
+func TestLeastShort(t *testing.T) {
+	x, calls := uint64(1), 0
+	work := func() {
+		for range 100000 {
+			x = x*x + 1
+		}
+		calls++
+	}
+	if took := LeastShort(time.Hour, work); took <= 0 || took > long || x == 0 {
+		t.Errorf("%v", took)
+	}
+	once := calls
+	if LeastShort(-1, work); calls < 3*once {
+		t.Errorf("%d calls in one measurement, %d in %d", once, calls-once, Tries)
+	}
+}
+
 // TestUsed works until the time used has grown.
 func TestUsed(t *testing.T) {
 	before, x := Used(), uint64(1)

@@ -90,7 +90,7 @@ func Run(cfg *Config) (*Result, error) {
 		}
 	}
 	if err == nil {
-		err = Flat(warmed(c.result.Samples))
+		err = Flat(c.result.Samples)
 	}
 	return &c.result, err
 }

@@ -44,28 +44,31 @@ type quantity struct {
 	of      func(*Sample) int
 	allowed float64
 	share   float64
+	warms   bool // it is judged from warm episodes on, where they are slow
 }
 
 func quantities() []quantity {
 	return []quantity{
-		{"resident bytes", func(s *Sample) int { return s.Resident }, 8 << 20, 0.1},
-		{"mappings", func(s *Sample) int { return s.Mappings }, 12, 0.05},
-		{"open files", func(s *Sample) int { return s.Files }, 1, 0},
-		{"goroutines", func(s *Sample) int { return s.Goroutines }, 1, 0},
-		{"threads", func(s *Sample) int { return s.Threads }, 4, 0.2},
+		{"resident bytes", func(s *Sample) int { return s.Resident }, 8 << 20, 0.1, true},
+		{"mappings", func(s *Sample) int { return s.Mappings }, 12, 0.05, true},
+		{"open files", func(s *Sample) int { return s.Files }, 1, 0, false},
+		{"goroutines", func(s *Sample) int { return s.Goroutines }, 1, 0, false},
+		{"threads", func(s *Sample) int { return s.Threads }, 4, 0.2, true},
 	}
 }
 
 // minSamples is the least number of samples for a judgement.
 const minSamples = 6
 
-// warm is after how many episodes a process has all the emptied mappings that closed stores leave for the next ones, some hundred at most. An emulator, or
-// code with the race detector, may not come so far on a busy machine.
+// warm is after how many episodes a process has all the emptied mappings that closed stores leave for the next ones, some hundred at most.
 const warm = 1000
 
-// warmed returns the samples that can be judged: where episodes are slow, those after warm ones.
+// slow reports whether episodes may be so slow that a run does not get far beyond warm of them.
+func slow() bool { return os.Getenv("WAOT_EMULATOR") != "" || raceDetector }
+
+// warmed returns the samples after warm episodes, where those are slow.
 func warmed(all []Sample) []Sample {
-	if os.Getenv("WAOT_EMULATOR") != "" || raceDetector {
+	if slow() {
 		for len(all) > 0 && all[0].Episodes < warm {
 			all = all[1:]
 		}
@@ -75,14 +78,18 @@ func warmed(all []Sample) []Sample {
 
 // Flat returns an error that names what has grown. It is nil for few samples.
 func Flat(all []Sample) error {
-	if len(all) < minSamples {
-		return nil
-	}
-	all = all[len(all)/3:]
 	for _, q := range quantities() {
-		mean, rise := fit(all, q.of)
+		judged := all
+		if q.warms {
+			judged = warmed(all)
+		}
+		if len(judged) < minSamples {
+			continue
+		}
+		judged = judged[len(judged)/3:]
+		mean, rise := fit(judged, q.of)
 		if rise > q.allowed+q.share*mean {
-			return fmt.Errorf("%s rise by %.0f in %d samples, their mean is %.0f", q.name, rise, len(all), mean)
+			return fmt.Errorf("%s rise by %.0f in %d samples, their mean is %.0f", q.name, rise, len(judged), mean)
 		}
 	}
 	return nil

@@ -39,9 +39,9 @@ func locals(counts ...uint64) []byte {
 	return b
 }
 
-// compileCost is the processor time of a compilation at -O1, measured as cputime.Least does, and the bytes that it allocates.
-func compileCost(t *testing.T, name string, wasm []byte, enough time.Duration) (took time.Duration, allocated uint64) {
-	took = cputime.Least(2, enough, func() {
+// compileCost is the processor time of a compilation at -O1, as measured, and the bytes that it allocates.
+func compileCost(t *testing.T, name string, wasm []byte, measured func(func()) time.Duration) (took time.Duration, allocated uint64) {
+	took = measured(func() {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if _, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Jobs: 1}); err != nil {
@@ -153,7 +153,7 @@ func TestChains(t *testing.T) {
 			text := "(module (memory 1) (func (export \"f\") (param i32) (result i32) (local i32) (local.set 1 (local.get 0))" +
 				strings.Repeat("(local.set 1 "+strings.ReplaceAll(step, "X", "(local.get 1)")+")", n) + "(local.get 1)))"
 			wasm := assemble(t, text)
-			return compileCost(t, step, wasm, enough)
+			return compileCost(t, step, wasm, func(f func()) time.Duration { return cputime.Least(2, enough, f) })
 		}
 		const ratio = long / short
 		t1, m1 := cost(short, time.Hour)
@@ -221,7 +221,7 @@ func TestCostPerByte(t *testing.T) {
 	} {
 		cost := func(n int, enough float64) (perByte float64, bytes float64) {
 			wasm := assemble(t, "(module (func (export \"f\") (param i32) (result i32)"+f.text(n)+"))")
-			took, m := compileCost(t, f.name, wasm, time.Duration(enough*float64(len(wasm))))
+			took, m := compileCost(t, f.name, wasm, func(f func()) time.Duration { return cputime.LeastShort(time.Duration(enough*float64(len(wasm))), f) })
 			return float64(took.Nanoseconds()) / float64(len(wasm)), float64(m) / float64(len(wasm))
 		}
 		const mostTime = 50000 // nanoseconds for a byte
