@@ -153,8 +153,7 @@ func isGlue(d *clif.InstData) bool {
 	case clif.OpIconst, clif.OpIreduce, clif.OpUextend:
 		return true
 	}
-	info := d.Op.Info()
-	return (d.Op == clif.OpIcmp || info.Format == clif.FormatBinary && info.Effects == effect.Pure) && d.Type.IsInt()
+	return d.NumArgs() == 2 && d.Op.Info().Effects == effect.Pure && d.Type.IsInt()
 }
 
 // examine appends the edge t to the dispatcher b to found, if its index is constant.

@@ -5,10 +5,11 @@ import (
 	"github.com/waot-project/waot/clif/arith"
 )
 
-// roundsNaNs are the operations on floats whose NaNs depend on the machine, so that they are not folded.
-var roundsNaNs = [clif.NumOpcodes]bool{clif.OpVfadd: true, clif.OpVfsub: true, clif.OpVfmul: true, clif.OpVfdiv: true,
-	clif.OpVfmin: true, clif.OpVfmax: true, clif.OpVfma: true, clif.OpVfnma: true, clif.OpVfsqrt: true, clif.OpVfceil: true,
-	clif.OpVffloor: true, clif.OpVftrunc: true, clif.OpVfnearest: true, clif.OpVpromote: true, clif.OpVdemote: true}
+// sameNaNs are the operations on float lanes that give the same bits on every machine, also where a lane is a NaN, or bits like one. What another operation
+// gives is folded only if it has no NaN.
+var sameNaNs = [clif.NumOpcodes]bool{clif.OpVsplat: true, clif.OpVextract: true, clif.OpVinsert: true, clif.OpVfpmin: true, clif.OpVfpmax: true,
+	clif.OpVfabs: true, clif.OpVfneg: true, clif.OpVfcmp: true, clif.OpVcvtFromSint: true, clif.OpVcvtFromUint: true,
+	clif.OpVcvtToSintSat: true, clif.OpVcvtToUintSat: true, clif.OpVcvtToSintInd: true}
 
 // vector returns the bits of v if it is a constant vector.
 func (c *folder) vector(v clif.Value) (arith.V128, bool) {
@@ -62,7 +63,7 @@ func (c *folder) foldVector(d *clif.InstData) clif.Value {
 		}
 	}
 	r := arith.Vector(d, c.shrink, args[0], args[1], args[2])
-	if roundsNaNs[d.Op] && arith.HasNaN(d.Type, r) || !c.may(RuleFoldVector) {
+	if !sameNaNs[d.Op] && d.Type.IsFloatShape() && arith.HasNaN(d.Type, r) || !c.may(RuleFoldVector) {
 		return none
 	}
 	switch t := d.Op.ResultType(d.Type); {

@@ -258,31 +258,39 @@ func (k *keptFault) fault(root string) (*fault, error) {
 
 // plantKept tries the chosen ones of the faults kept, in files whose path begins with in. It is an error if one is not noticed.
 func plantKept(ctx context.Context, lab *laboratory, chosen bugcases.Choice, in string) error {
-	tried, missed := 0, 0
+	var list []keptFault
+	var faults []*fault
 	for i := range kept {
-		k := &kept[i]
+		k := kept[i]
 		if !chosen.Has(i, 1) || !strings.HasPrefix(k.file, in) {
 			continue
 		}
-		tried++
 		f, err := k.fault(lab.root)
 		if err != nil {
 			return err
 		}
-		v, err := lab.try(ctx, f, k.by)
+		list, faults = append(list, k), append(faults, f)
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("no fault is kept in files that begin with %q", in)
+	}
+	if err := lab.sleep(faults); err != nil {
+		return err
+	}
+	missed := 0
+	for i := range list {
+		v, err := lab.try(ctx, faults[i], list[i].by)
 		if err != nil {
 			return err
 		}
 		if v.status != killed {
 			missed++
 		}
-		fmt.Printf("%v\t%v\t%v\t%s\n", v.status, f, k.by, v.by)
+		fmt.Printf("%v\t%v\t%v\t%s\n", v.status, faults[i], list[i].by, v.by)
 	}
 	if missed > 0 {
-		return fmt.Errorf("%d of %d faults are not noticed", missed, tried)
+		return fmt.Errorf("%d of %d faults are not noticed", missed, len(list))
 	}
-	if tried == 0 {
-		return fmt.Errorf("no fault is kept in files that begin with %q", in)
-	}
+	fmt.Printf("%d faults, %d of them in one tree\n", len(list), len(lab.asleep.numbers))
 	return nil
 }

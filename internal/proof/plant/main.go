@@ -94,7 +94,7 @@ func withLaboratory(do func(*laboratory) error) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	return do(&laboratory{root, dir, map[run]usage{}, usage{20 * time.Second, 10 * time.Minute}})
+	return do(&laboratory{root: root, dir: dir, without: map[run]usage{}, spare: usage{20 * time.Second, 10 * time.Minute}})
 }
 
 // tryEach tries n faults, from a number on, and prints what becomes of each, and the counts.

@@ -215,7 +215,7 @@ func TestKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := plantKept(t.Context(), &laboratory{dir, t.TempDir(), map[run]usage{}, usage{time.Minute, 10 * time.Minute}}, chosen, ""); err != nil {
+	if err := plantKept(t.Context(), &laboratory{root: dir, dir: t.TempDir(), without: map[run]usage{}, spare: usage{time.Minute, 10 * time.Minute}}, chosen, ""); err != nil {
 		t.Error(err)
 	}
 }
@@ -275,12 +275,29 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// module writes a module with a package whose tests notice what Sum does.
+func module(t *testing.T, src string) (root string) {
+	t.Helper()
+	root = t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module m\n\ngo 1.25\n", "p/p.go": src, "q/q.go": "package q\n",
+		"p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(4) != 6 {\n\t\tt.Error(4)\n\t}\n}\n\nfunc TestWrong(t *testing.T) {\n\tt.Error()\n}\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
 // TestTry plants faults into a small module: each status there is.
 func TestTry(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs")
 	}
-	root := t.TempDir()
 	const src = `package p
 
 func Sum(n int) (sum int) {
@@ -297,22 +314,12 @@ func Unseen(n int) string {
 	return "a" + "b"
 }
 `
-	for name, text := range map[string]string{
-		"go.mod": "module m\n\ngo 1.25\n", "p/p.go": src, "q/q.go": "package q\n",
-		"p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(4) != 6 {\n\t\tt.Error(4)\n\t}\n}\n\nfunc TestWrong(t *testing.T) {\n\tt.Error()\n}\n",
-	} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	root := module(t, src)
 	faults, err := find("p/p.go", []byte(src))
 	if err != nil {
 		t.Fatal(err)
 	}
-	lab := &laboratory{root, t.TempDir(), map[run]usage{}, usage{time.Second, 10 * time.Minute}}
+	lab := &laboratory{root: root, dir: t.TempDir(), without: map[run]usage{}, spare: usage{time.Second, 10 * time.Minute}}
 	sum := run{pkg: "p", pattern: "TestSum"}
 	want := map[string]verdict{
 		"p/p.go:4: i < n: <= for <":         {killed, "TestSum"},
@@ -343,5 +350,69 @@ func Unseen(n int) string {
 		if v, err := lab.try(t.Context(), endless, r); err == nil || v.status != undecided {
 			t.Errorf("%v: %v, %v", r, v, err)
 		}
+	}
+}
+
+// TestSleep: faults in one tree do nothing before one is awake, and that is noticed as if it were planted alone. Which need a tree of their own is said.
+func TestSleep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs")
+	}
+	const src = `package p
+
+type adder struct{ sum int }
+
+var zero = 0
+
+func (a *adder) add(n ...int) {
+	for _, n := range n {
+		a.sum += n
+	}
+}
+
+func first[T any, U any](x T, y U) T { return x }
+
+func (adder) three(int) int { return 3 }
+
+//go:noinline
+func one() int { return 1 }
+
+func Sum(n int) (sum int) {
+	var a adder
+	for i := range n {
+		a.add(i, zero)
+	}
+	return first(a.sum, 7) * one() * a.three(1) / 3
+}
+
+func init() { zero *= 2 }
+`
+	root := module(t, src)
+	lab := &laboratory{root: root, dir: t.TempDir(), without: map[run]usage{}, spare: usage{time.Second, 10 * time.Minute}}
+	var faults []*fault
+	for _, c := range []struct{ old, text string }{
+		{"a.sum += n", "a.sum += n + 1"}, {"return x", "var other T; return other"}, {"range n {\n\t\ta.add", "range n + 1 {\n\t\ta.add"}, {"a.add(i, zero)", "a.add(zero, i)"},
+		{"zero = 0", "zero = 1"}, {"return 1", "return 2"}, {"return 3", "return 4"}, {"zero *= 2", "zero++"},
+	} {
+		at := strings.Index(src, c.old)
+		faults = append(faults, &fault{file: "p/p.go", start: at, end: at + len(c.old), text: c.text})
+	}
+	if err := lab.sleep(faults); err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range faults {
+		if asleep := lab.asleep.numbers[f] != ""; asleep != (i < 4) {
+			t.Errorf("%q for %q: asleep is %v", f.text, src[f.start:f.end], asleep)
+		}
+		want := verdict{killed, "TestSum"}
+		if i == 3 {
+			want = verdict{undecided, ""}
+		}
+		if v, err := lab.try(t.Context(), f, run{pkg: "p", pattern: "TestSum"}); v != want || err != nil {
+			t.Errorf("%q for %q: %v, %v, want %v", f.text, src[f.start:f.end], v, err, want)
+		}
+	}
+	if len(lab.asleep.built) != 1 {
+		t.Errorf("%d programs", len(lab.asleep.built))
 	}
 }

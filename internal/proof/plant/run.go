@@ -172,6 +172,8 @@ type laboratory struct {
 	without map[run]usage
 	// spare is what a run may take beyond a multiple of what it takes without a fault.
 	spare usage
+	// asleep has the faults that need no build of their own.
+	asleep sleepers
 }
 
 // limits returns what tests with a fault may take.
@@ -182,6 +184,9 @@ func (l *laboratory) limits(r run) usage {
 
 // try plants a fault and runs tests that should notice it. An error says that they fail without the fault, or that the context has ended.
 func (l *laboratory) try(ctx context.Context, f *fault, r run) (verdict, error) {
+	if number := l.asleep.numbers[f]; number != "" {
+		return l.wake(ctx, number, r)
+	}
 	overlay, err := l.overlay(f)
 	if err != nil {
 		return verdict{}, err
@@ -198,7 +203,12 @@ func (l *laboratory) try(ctx context.Context, f *fault, r run) (verdict, error) 
 		}
 		return verdict{killed, lastLine(out)}, ctx.Err()
 	}
-	out, _, err := l.test(ctx, binary, r, overlay, l.limits(r))
+	out, _, err := l.test(ctx, binary, r, overlay, "", l.limits(r))
+	return judge(ctx, out, err)
+}
+
+// judge says what has become of a fault from how a run with it ended.
+func judge(ctx context.Context, out []byte, err error) (verdict, error) {
 	var runaway errRunaway
 	switch {
 	case ctx.Err() != nil:
@@ -222,12 +232,17 @@ func (l *laboratory) overlay(f *fault) (string, error) {
 	if err := os.WriteFile(planted, f.apply(src), 0o666); err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(map[string]map[string]string{"Replace": {path: planted}})
-	if err != nil {
-		return "", err
-	}
 	overlay := filepath.Join(l.dir, "overlay.json")
-	return overlay, os.WriteFile(overlay, text, 0o666)
+	return overlay, writeOverlay(overlay, map[string]string{path: planted})
+}
+
+// writeOverlay writes what go build wants to know of files that are elsewhere.
+func writeOverlay(file string, elsewhere map[string]string) error {
+	text, err := json.Marshal(map[string]map[string]string{"Replace": elsewhere})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o666)
 }
 
 // withoutFault runs tests without a fault, once: they must pass, and what they take gives the limits for those with one.
@@ -239,7 +254,12 @@ func (l *laboratory) withoutFault(ctx context.Context, r run) error {
 	if out, err := l.build(ctx, binary, r, ""); err != nil {
 		return fmt.Errorf("%v: %w\n%s", r, err, out)
 	}
-	out, took, err := l.test(ctx, binary, r, "", usage{time.Hour, time.Hour})
+	return l.sound(ctx, binary, r, "")
+}
+
+// sound runs tests in which no fault is planted, or awake.
+func (l *laboratory) sound(ctx context.Context, binary string, r run, overlay string) error {
+	out, took, err := l.test(ctx, binary, r, overlay, "", usage{time.Hour, time.Hour})
 	if err != nil {
 		return fmt.Errorf("%v fails without a fault: %w\n%s", r, err, out)
 	}
@@ -266,11 +286,11 @@ func (l *laboratory) build(ctx context.Context, binary string, r run, overlay st
 	return out, err
 }
 
-// test runs a test binary where go test runs it. Programs that the tests build have the fault, too.
-func (l *laboratory) test(ctx context.Context, binary string, r run, overlay string, max usage) ([]byte, usage, error) {
+// test runs a test binary where go test runs it, with the fault awake that has the number, if any. Programs that the tests build have the fault, too.
+func (l *laboratory) test(ctx context.Context, binary string, r run, overlay, number string, max usage) ([]byte, usage, error) {
 	cmd := exec.Command(binary, "-test.failfast", "-test.timeout=0", "-test.paniconexit0", "-test.run="+r.pattern, "-test.short="+strconv.FormatBool(!r.long))
 	cmd.Dir = filepath.Join(l.root, r.pkg)
-	cmd.Env = append(os.Environ(), "PWD="+cmd.Dir)
+	cmd.Env = append(os.Environ(), "PWD="+cmd.Dir, envAwake+"="+number)
 	if overlay != "" {
 		cmd.Env = append(cmd.Env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}

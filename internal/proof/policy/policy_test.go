@@ -432,21 +432,64 @@ func TestOperandsOnce(t *testing.T) {
 			continue
 		}
 		read++
-		ast.Inspect(f.ast, func(n ast.Node) bool {
-			s, ok := n.(*ast.SwitchStmt)
-			if !ok || s.Tag == nil {
-				return true
-			}
-			ast.Inspect(s.Tag, func(n ast.Node) bool {
-				if x, ok := n.(*ast.SelectorExpr); ok && (x.Sel.Name == "NumArgs" || x.Sel.Name == "Format") {
-					t.Errorf("%s: a switch over %s: InstData.Operands, Func.ListOperands and Func.TargetsOf say where operands and targets are", f.fset.Position(s.Pos()), x.Sel.Name)
-				}
-				return true
-			})
-			return true
-		})
+		for _, n := range operandSwitches(f.ast, f.pkg == "clif/text") {
+			t.Errorf("%s: InstData.Operands, Func.ListOperands and Func.TargetsOf say where operands and targets are", f.fset.Position(n.Pos()))
+		}
 	}
 	if read < 100 {
 		t.Errorf("only %d files", read)
+	}
+}
+
+// operandSwitches returns the nodes of a file that tell instructions apart by their numbers of operands or their formats: switches, with and without a tag, and,
+// but for a file that reads or writes text, any name of a format.
+func operandSwitches(file *ast.File, text bool) (found []ast.Node) {
+	asks := func(n ast.Node) (yes bool) {
+		if n != nil {
+			ast.Inspect(n, func(n ast.Node) bool {
+				x, ok := n.(*ast.SelectorExpr)
+				yes = yes || ok && (x.Sel.Name == "NumArgs" || x.Sel.Name == "Format")
+				return !yes
+			})
+		}
+		return yes
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SwitchStmt:
+			own := n.Init != nil && asks(n.Init) || n.Tag != nil && asks(n.Tag)
+			for _, c := range n.Body.List {
+				for _, e := range c.(*ast.CaseClause).List {
+					own = own || asks(e)
+				}
+			}
+			if own {
+				found = append(found, n)
+			}
+		case *ast.SelectorExpr:
+			if pkg, ok := n.X.(*ast.Ident); ok && !text && pkg.Name == "clif" && strings.HasPrefix(n.Sel.Name, "Format") {
+				found = append(found, n)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// TestOperandSwitches: each spelling is found, and what only asks how many operands there are is not.
+func TestOperandSwitches(t *testing.T) {
+	for body, want := range map[string]int{
+		"switch d.NumArgs() {\ncase 1:\n}": 1, "switch d.Op.Info().Format {\ncase clif.FormatUnary, clif.FormatBinary:\n}": 3,
+		"switch f := d.Op.Info().Format; f {\n}": 1, "switch n := d.NumArgs(); {\ncase n > 1:\n}": 1, "switch {\ncase d.NumArgs() == 2:\n}": 1,
+		"if d.Op.Info().Format == clif.FormatLoad {\n}": 1, "operands[clif.FormatStore] = 2": 1,
+		"if n := d.NumArgs(); n > 0 {\n}": 0, "for k := range d.NumArgs() {\n}": 0, "switch d.Op {\ncase clif.OpIadd:\n}": 0, "for range d.Operands() {\n}": 0,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "p.go", "package p\n\nfunc f(d *clif.InstData) {\n"+body+"\n}\n", parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := operandSwitches(file, false); len(found) != want {
+			t.Errorf("%s: %d found, want %d", body, len(found), want)
+		}
 	}
 }
