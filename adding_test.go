@@ -344,7 +344,8 @@ func (tr *tree) test(t *testing.T, a *addition) {
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		out := run(t, dir, nil, binary, "-test.v", "-test.run", "^"+strings.ReplaceAll(r.run, "/", "$/^")+"$")
+		// All cases of the tests run without the example, too.
+		out := run(t, dir, []string{testenv.EnvFull + "="}, binary, "-test.v", "-test.run", "^"+strings.ReplaceAll(r.run, "/", "$/^")+"$")
 		if !strings.Contains(out, "--- PASS: "+r.run+" ") && !(r.mayskip && !testenv.CI() && strings.Contains(out, "--- SKIP: ")) {
 			t.Errorf("%s of %s did not pass:\n%s", r.run, r.pkg, out)
 		}

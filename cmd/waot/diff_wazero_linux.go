@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/waot-project/waot/host/wasirun"
@@ -38,6 +40,7 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
+	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(untouched))
 	rc = rc.WithCoreFeatures(api.CoreFeaturesV2).WithCloseOnContextDone(true)
 	if limit := memoryLimit(bin); limit < abi.MaxMemoryPages {
 		rc = rc.WithMemoryLimitPages(limit)
@@ -111,6 +114,33 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 		}
 	}
 	return o, nil
+}
+
+// untouchedMemory is all that a memory may become, of which the kernel makes a page when it is touched: wazero's own memories are cleared and copied
+// when they grow, which takes seconds for some gigabytes.
+type untouchedMemory []byte
+
+func untouched(_, most uint64) experimental.LinearMemory {
+	m, err := syscall.Mmap(-1, 0, int(max(most, abi.PageSize)), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	if err != nil {
+		m = nil // Reallocate says so
+	}
+	return untouchedMemory(m)
+}
+
+// Reallocate returns the memory with a size in bytes, or nil if there is none.
+func (m untouchedMemory) Reallocate(size uint64) []byte {
+	if size > uint64(len(m)) {
+		return nil
+	}
+	return m[:size:size]
+}
+
+// Free gives the memory back.
+func (m untouchedMemory) Free() {
+	if m != nil {
+		_ = syscall.Munmap(m)
+	}
 }
 
 // memoryLimit returns how large a memory gets, in pages, if a module has one that states no maximum: the specification leaves that open, and
