@@ -415,12 +415,12 @@ func TestAddressLoops(t *testing.T) {
 				fired[rule.Name]++
 			}
 		}
+		worlds := [...]*world{newWorld(t, f), newWorld(t, g)} // all that changes in them is the memory
 		for range 6 {
 			in := []uint64{l.input(), l.input()}
 			var ends [2]string
 			var left [2][]byte
-			for i, f := range [...]*clif.Func{f, g} {
-				w := newWorld(t, f)
+			for i, w := range worlds {
 				copy(w.inst.Memory(0).Data, memory)
 				results, err := w.inst.Func(0).Call(in)
 				ends[i], left[i] = fmt.Sprint(results, err), w.inst.Memory(0).Data

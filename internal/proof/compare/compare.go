@@ -23,6 +23,8 @@ type Harness struct {
 	// Engines are compared with the judge until the first of them agrees with it; the others are compared with that one.
 	// Their traps must then have equal codes, and equal places where both are known.
 	Engines []spectest.Engine
+	// Elsewhere are compared behind the engines, as those are.
+	Elsewhere []*Elsewhere
 	// Watch is Case.Watch for all cases.
 	Watch bool
 	// Dump, if not empty, is a folder for the modules of cases that differ.
@@ -43,21 +45,29 @@ func (x *Harness) Check(t testing.TB, c *Case) *History {
 	if err != nil {
 		t.Fatalf("%s: %v", x.Judge.Name(), err)
 	}
-	reference, traps, places, differ := x.Judge, x.JudgeTraps, 0, false
-	for _, e := range x.Engines {
-		got, err := Play(e, c)
+	reference, traps, places, differ := x.Judge.Name(), x.JudgeTraps, 0, false
+	compare := func(name string, got *History, err error) {
+		t.Helper()
 		if err != nil {
-			t.Errorf("%s: %v", e.Name(), err)
-			continue
+			t.Errorf("%s: %v", name, err)
+			return
 		}
 		if d := c.diff(got, want, traps); d != "" {
-			t.Errorf("%s against %s: %s", e.Name(), reference.Name(), d)
+			t.Errorf("%s against %s: %s", name, reference, d)
 			differ = true
-		} else if reference != x.Judge {
+		} else if reference != x.Judge.Name() {
 			places += got.places(want)
 		} else { // From here on, compare with one of our engines, which know places and all kinds of traps.
-			want, reference, traps = got, e, nil
+			want, reference, traps = got, name, nil
 		}
+	}
+	for _, e := range x.Engines {
+		got, err := Play(e, c)
+		compare(e.Name(), got, err)
+	}
+	for _, e := range x.Elsewhere {
+		got, err := e.play(c)
+		compare(e.name, got, err)
 	}
 	if differ {
 		x.dump(t, c)
@@ -124,10 +134,10 @@ func (c *Case) diff(got, want *History, traps map[abi.TrapCode]abi.TrapCode) str
 		return fmt.Sprintf("%d differences:%s", n, b.String())
 	case !slices.Equal(got.Host, want.Host):
 		return fmt.Sprintf("calls of the host: %#x, want %#x", got.Host, want.Host)
-	case !c.equalValues(got.globals, want.globals):
-		return fmt.Sprintf("globals afterwards: %s, want %s", valuesText(got.globals), valuesText(want.globals))
-	case got.memories != want.memories:
-		return fmt.Sprintf("memories afterwards: %08x, want %08x", got.memories, want.memories)
+	case !c.equalValues(got.Globals, want.Globals):
+		return fmt.Sprintf("globals afterwards: %s, want %s", valuesText(got.Globals), valuesText(want.Globals))
+	case got.Memories != want.Memories:
+		return fmt.Sprintf("memories afterwards: %08x, want %08x", got.Memories, want.Memories)
 	}
 	return ""
 }
@@ -139,7 +149,7 @@ func (c *Case) equal(g, w *Event, traps map[abi.TrapCode]abi.TrapCode) bool {
 		}
 		return code
 	}
-	return class(g.Trap) == class(w.Trap) && g.NoInstance == w.NoInstance && !g.Place.Differs(w.Place) && g.memories == w.memories && c.equalValues(g.Values, w.Values)
+	return class(g.Trap) == class(w.Trap) && g.NoInstance == w.NoInstance && !g.Place.Differs(w.Place) && g.Memories == w.Memories && c.equalValues(g.Values, w.Values)
 }
 
 // equalValues compares values and their types. References to functions are equal if both are null, or none. Vectors have equal

@@ -21,7 +21,7 @@ type Event struct {
 	Values []spectest.Value
 	// NoInstance: the call was not made, as its module trapped when it was instantiated.
 	NoInstance bool
-	memories   uint32 // checksum afterwards, if the case is watched
+	Memories   uint32 // checksum afterwards, if the case is watched
 }
 
 // Trapped reports whether the event has no values: it trapped, or its module did.
@@ -43,7 +43,7 @@ func (v *Event) String() string {
 	if v.Trap != abi.TrapNone {
 		s += fmt.Sprintf(" in %v", v.Place)
 	}
-	return s + fmt.Sprintf(", memories %08x", v.memories)
+	return s + fmt.Sprintf(", memories %08x", v.Memories)
 }
 
 func valuesText(values []spectest.Value) string {
@@ -60,8 +60,8 @@ func valuesText(values []spectest.Value) string {
 type History struct {
 	Events   []Event          // modules, then calls
 	Host     []uint64         // of each call of the host: the number of arguments, and the arguments
-	globals  []spectest.Value // exported, at the end
-	memories uint32           // checksum of the memories at the end
+	Globals  []spectest.Value // exported, at the end
+	Memories uint32           // checksum of the memories at the end
 }
 
 // traps returns how many events are traps.
@@ -118,9 +118,9 @@ func Play(e spectest.Engine, c *Case) (*History, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.h.globals = append(p.h.globals, v)
+		p.h.Globals = append(p.h.Globals, v)
 	}
-	p.h.memories = p.checksum(math.MaxInt)
+	p.h.Memories = p.checksum(math.MaxInt)
 	return p.h, nil
 }
 
@@ -273,7 +273,7 @@ func (p *player) record(values []spectest.Value, err error) error {
 		v.Trap, v.Place = t.TrapCode(), spectest.PlaceOf(t)
 	}
 	if p.Watch {
-		v.memories = p.checksum(watchedBytes)
+		v.Memories = p.checksum(watchedBytes)
 	}
 	p.h.Events = append(p.h.Events, v)
 	return nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/internal/proof/bugcases"
+	"github.com/waot-project/waot/internal/proof/compare"
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
@@ -33,12 +34,27 @@ func chosen() bugcases.Choice {
 	return c
 }
 
+// envServe makes the test binary a process that plays cases.
+const envServe = "WAOT_KNOWNBUGS_SERVE"
+
 // TestMain says which cases run.
 func TestMain(m *testing.M) {
+	if os.Getenv(envServe) != "" {
+		if err := compare.Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	flag.Parse()
 	cases = chosen()
 	fmt.Printf("cases: %v (%s)\n", cases, EnvShard)
-	os.Exit(m.Run())
+	status := m.Run()
+	if err := other.close(); err != nil {
+		fmt.Println("the process of the other machine:", err)
+		status = max(status, 1)
+	}
+	os.Exit(status)
 }
 
 // part is bugcases.Part for cases, and sampled is bugcases.Sampled.

@@ -1,7 +1,13 @@
 package knownbugs
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/waot-project/waot/clif"
@@ -10,21 +16,79 @@ import (
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/emulate"
 	"github.com/waot-project/waot/internal/proof/compare"
+	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/internal/proof/wat"
 	"github.com/waot-project/waot/spectest"
 )
 
-// check runs a case on wazero's interpreter, which is the judge, on the CLIF interpreter and as native code of each level,
-// and reports where these differ. In an emulator it leaves out the interpreter of what the mid-end gives.
+// check runs a case on wazero's interpreter, which is the judge, on the CLIF interpreter and as native code of each level, at the full level of the other
+// machine, too, and reports where these differ. In an emulator it leaves out the interpreter of what the mid-end gives.
 func check(t *testing.T, c *compare.Case) *compare.History {
 	t.Helper()
 	interpreters := compare.Interpreters()
 	if emulated() {
 		interpreters = interpreters[:1]
 	}
-	h := compare.Harness{Judge: wazeroEngine{}, JudgeTraps: wazeroTraps, Engines: append(interpreters, compare.Natives()...)}
+	h := compare.Harness{Judge: wazeroEngine{}, JudgeTraps: wazeroTraps, Engines: append(interpreters, compare.Natives()...), Elsewhere: other.engines(t)}
 	return h.Check(t, c)
+}
+
+// otherMachine is the process in an emulator that executes code of the other machine. It is started when it is first needed.
+type otherMachine struct {
+	lock    sync.Mutex // of the start
+	process *compare.Process
+	dir     *emulate.Folder
+	list    []*compare.Elsewhere
+}
+
+var other otherMachine
+
+// engines are those of the other machine. Without an emulator there are none, or the test fails where that must not be.
+func (o *otherMachine) engines(t *testing.T) []*compare.Elsewhere {
+	t.Helper()
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	if o.process != nil || !testenv.Full() || emulated() {
+		return o.list
+	}
+	i := slices.IndexFunc(compile.Targets(), func(s string) bool { return compile.GOARCH(s) != runtime.GOARCH })
+	target := compile.Targets()[i]
+	m, err := emulate.For(compile.GOARCH(target), "")
+	if err != nil {
+		if testenv.CI() {
+			t.Fatal(err)
+		}
+		return nil
+	}
+	if o.dir, err = emulate.NewFolder("waot-knownbugs-"); err != nil {
+		t.Fatal(err)
+	}
+	program, err := m.Build(context.Background(), o.dir.Path, ".", "test", "-c", "-ldflags=-w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := m.Command(context.Background(), program)
+	cmd.Env, cmd.Stderr = append(cmd.Env, envServe+"=1"), os.Stderr
+	if o.process, err = compare.StartProcess(cmd); err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range []opt.Level{opt.O0, opt.O1} {
+		o.list = append(o.list, o.process.With(fmt.Sprintf("%s-O%d", target, level), compile.Options{OptLevel: level, Target: target, Verify: true, Jobs: 1}))
+	}
+	return o.list
+}
+
+func (o *otherMachine) close() error {
+	if o.dir == nil {
+		return nil
+	}
+	err := o.dir.Remove()
+	if o.process != nil {
+		err = errors.Join(err, o.process.Close())
+	}
+	return err
 }
 
 // assemble returns the bytes of a module.
