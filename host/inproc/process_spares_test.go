@@ -116,7 +116,10 @@ func TestSpares(t *testing.T) {
 		}
 		return s
 	}
-	rounds := testenv.Cases(40, 150, 3000)
+	rounds := testenv.Cases(40, 150, 1000)
+	if os.Getenv("WAOT_EMULATOR") != "" {
+		rounds /= 4
+	}
 	for _, keep := range []bool{true, false} {
 		end := func() {}
 		if !keep {
