@@ -4,11 +4,12 @@ export CGO_ENABLED = 0
 
 GO ?= go
 OUT ?= bin
-# For test: further flags of go test. For fuzz: how long each target runs; check gives a number of inputs, as Go's fuzzer fails if a short time ends
+# For test: further flags of go test. For check: the packages whose tests run. For fuzz: how long each target runs; check gives a number of inputs, as Go's fuzzer fails if a short time ends
 # while a worker still starts. For bench: rounds, of which medians are taken. For soak: how
 # many seconds each of its campaigns runs, where their seeds begin, the folder for what differs,
 # modules whose functions take part, and random modules for wasmtime.
 TESTFLAGS ?=
+PACKAGES ?= ./...
 FUZZTIME ?= 60s
 ROUNDS ?= 5
 SECONDS_EACH ?= 300
@@ -41,7 +42,7 @@ check: export GOMEMLIMIT ?= 5GiB
 check:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt: $$unformatted"; exit 1; fi
 	$(GO) vet ./...
-	WAOT_FULL=1 $(GO) test -timeout 60m ./...
+	WAOT_FULL=1 $(GO) test -timeout 60m $(PACKAGES)
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=1000x
 
 # A real program: compiled from Go to WASI, then to native code, then run.

@@ -66,7 +66,7 @@ func checkModules(t *testing.T, f family, level opt.Level) {
 		one := f.make(max(n, 1))
 		body := len(copied(one, 2)) - len(copied(one, 1))
 		wasm := copied(one, testenv.Cases(50_000, 100_000, 300_000)/body)
-		most := wideFreeTime + wideTime*time.Duration(len(wasm))
+		most := testenv.Slow(wideFreeTime + wideTime*time.Duration(len(wasm)))
 		took, allocated, err := cost(t, wasm, level, 2, most)
 		if err != nil && !isLimit(err) {
 			t.Errorf("O%d: %s: %d: %v", level, f.name, n, err)
