@@ -275,12 +275,18 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// What p and q have besides.
+const (
+	moreOfP = "package p\n\nfunc half(n int) int { return n / 2 }\n"
+	allOfQ  = "package q\n\nfunc Twice(n int) int { return 2 * n }\n"
+)
+
 // module writes a module with a package whose tests notice what Sum does.
 func module(t *testing.T, src string) (root string) {
 	t.Helper()
 	root = t.TempDir()
 	for name, text := range map[string]string{
-		"go.mod": "module m\n\ngo 1.25\n", "p/p.go": src, "q/q.go": "package q\n",
+		"go.mod": "module m\n\ngo 1.25\n", "p/p.go": src, "p/more.go": moreOfP, "q/q.go": allOfQ,
 		"p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(4) != 6 {\n\t\tt.Error(4)\n\t}\n}\n\nfunc TestWrong(t *testing.T) {\n\tt.Error()\n}\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o777); err != nil {
@@ -360,6 +366,8 @@ func TestSleep(t *testing.T) {
 	}
 	const src = `package p
 
+import "m/q"
+
 type adder struct{ sum int }
 
 var zero = 0
@@ -382,7 +390,7 @@ func Sum(n int) (sum int) {
 	for i := range n {
 		a.add(i, zero)
 	}
-	return first(a.sum, 7) * one() * a.three(1) / 3
+	return half(q.Twice(first(a.sum, 7) * one() * a.three(1) / 3))
 }
 
 func init() { zero *= 2 }
@@ -397,19 +405,23 @@ func init() { zero *= 2 }
 		at := strings.Index(src, c.old)
 		faults = append(faults, &fault{file: "p/p.go", start: at, end: at + len(c.old), text: c.text})
 	}
+	for _, c := range []struct{ file, src, old, text string }{{"p/more.go", moreOfP, "n / 2", "n / 3"}, {"q/q.go", allOfQ, "2 *", "3 *"}} {
+		at := strings.Index(c.src, c.old)
+		faults = append(faults, &fault{file: c.file, start: at, end: at + len(c.old), text: c.text})
+	}
 	if err := lab.sleep(faults); err != nil {
 		t.Fatal(err)
 	}
 	for i, f := range faults {
-		if asleep := lab.asleep.numbers[f] != ""; asleep != (i < 4) {
-			t.Errorf("%q for %q: asleep is %v", f.text, src[f.start:f.end], asleep)
+		if asleep := lab.asleep.numbers[f] != ""; asleep != (i < 4 || f.file != "p/p.go") {
+			t.Errorf("%s: %q at %d: asleep is %v", f.file, f.text, f.start, asleep)
 		}
 		want := verdict{killed, "TestSum"}
 		if i == 3 {
 			want = verdict{undecided, ""}
 		}
 		if v, err := lab.try(t.Context(), f, run{pkg: "p", pattern: "TestSum"}); v != want || err != nil {
-			t.Errorf("%q for %q: %v, %v, want %v", f.text, src[f.start:f.end], v, err, want)
+			t.Errorf("%s: %q at %d: %v, %v, want %v", f.file, f.text, f.start, v, err, want)
 		}
 	}
 	if len(lab.asleep.built) != 1 {

@@ -10,8 +10,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,13 +36,15 @@ func (l *laboratory) sleep(faults []*fault) error {
 		byFile[f.file] = append(byFile[f.file], f)
 	}
 	s := sleepers{map[*fault]string{}, filepath.Join(l.dir, "asleep.json"), map[string]string{}}
-	elsewhere := map[string]string{}
+	elsewhere, written := map[string]string{}, 0
 	write := func(file string, text []byte) error {
-		path := filepath.Join(l.dir, fmt.Sprintf("asleep%d.go", len(elsewhere)))
+		path := filepath.Join(l.dir, fmt.Sprintf("asleep%d.go", written))
+		written++
 		elsewhere[filepath.Join(l.root, file)] = path
 		return os.WriteFile(path, text, 0o666)
 	}
-	for file, list := range byFile {
+	for _, file := range slices.Sorted(maps.Keys(byFile)) {
+		list := byFile[file]
 		src, err := os.ReadFile(filepath.Join(l.root, file))
 		if err != nil {
 			return err
