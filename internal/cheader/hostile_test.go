@@ -260,7 +260,7 @@ func TestHostileNames(t *testing.T) {
 		}
 	}
 	r := rand.New(rand.NewPCG(1, 1))
-	list = unique(append(list, mixtures(r, testenv.Cases(100, 200, 2500))...))
+	list = unique(append(list, mixtures(r, testenv.Cases(100, 200, 5500))...))
 	const runtime = "#include \"waot_runtime.h\"\n"
 	check := func(name string, header []byte, k int) {
 		for i, d := range here {
