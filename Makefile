@@ -35,7 +35,7 @@ test: export GOGC ?= 1000
 test:
 	$(GO) test -timeout 60m $(TESTFLAGS) ./...
 
-# All cases and all kept faults, and 1,000 inputs for each fuzz target. Here collecting garbage less often saves half of the time of some packages; a process that
+# All cases and all kept faults, and 1,000 inputs for each fuzz target. Here collecting garbage less often saves half of the time of some tests; a process that
 # takes 5 GiB collects more.
 check: export GOGC ?= 400
 check: export GOMEMLIMIT ?= 5GiB

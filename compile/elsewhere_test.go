@@ -1,14 +1,10 @@
 package compile_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/gob"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,6 +14,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/emulate"
+	"github.com/waot-project/waot/internal/proof/gobpipe"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/internal/proof/wasmgen"
 )
@@ -32,7 +29,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(serveEnv) == "" {
 		os.Exit(m.Run())
 	}
-	if err := serve(os.Stdin, os.Stdout); err != nil {
+	if err := gobpipe.Serve(os.Stdin, os.Stdout, (*job).run); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -67,22 +64,6 @@ func (j *job) run() *made {
 	return m
 }
 
-func serve(r io.Reader, w io.Writer) error {
-	dec, enc := gob.NewDecoder(bufio.NewReader(r)), gob.NewEncoder(w)
-	for {
-		var j job
-		switch err := dec.Decode(&j); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
-		if err := enc.Encode(j.run()); err != nil {
-			return err
-		}
-	}
-}
-
 // startServer starts the server, and gives what lets it run a job. Without an emulator the test is skipped, or fails
 // where that must not be.
 func startServer(t *testing.T) func(*job) *made {
@@ -103,30 +84,17 @@ func startServer(t *testing.T) func(*job) *made {
 	cmd := m.Command(context.Background(), program)
 	cmd.Env = append(cmd.Env, serveEnv+"=1")
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
+	process, err := gobpipe.Start[job, made](cmd)
 	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		in.Close()
-		if err := cmd.Wait(); err != nil {
+		if err := process.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	enc, dec := gob.NewEncoder(in), gob.NewDecoder(bufio.NewReader(out))
 	return func(j *job) *made {
-		there := &made{}
-		err := enc.Encode(j)
-		if err == nil {
-			err = dec.Decode(there)
-		}
+		there, err := process.Ask(j)
 		if err != nil {
 			t.Fatal(err)
 		}

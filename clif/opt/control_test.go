@@ -181,7 +181,7 @@ func TestOff(t *testing.T) {
 		}
 		runs = append(runs, one)
 	}
-	compared, every := 0, testenv.Cases(6, 6, 2)
+	compared, every := 0, testenv.Cases(6, 6, 1)
 	for rule := range NumRules {
 		ctl := &Control{Limit: -1, Off: map[string]bool{rule.Info().Name: true}}
 		o := Optimizer{Control: ctl}
@@ -205,7 +205,7 @@ func TestOff(t *testing.T) {
 		}
 	}
 	t.Logf("%d rules off, one after the other; %d comparisons; not executed for the size of its memory: %d of %d", NumRules, compared, large, len(runs))
-	if compared < testenv.Cases(1000, 1000, 50_000) {
+	if compared < testenv.Cases(1000, 1000, 100_000) {
 		t.Error("too few")
 	}
 }

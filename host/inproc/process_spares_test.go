@@ -116,10 +116,7 @@ func TestSpares(t *testing.T) {
 		}
 		return s
 	}
-	rounds := testenv.Cases(40, 150, 1000)
-	if os.Getenv("WAOT_EMULATOR") != "" {
-		rounds /= 4
-	}
+	rounds := testenv.Cases(40, 150, 3000)
 	for _, keep := range []bool{true, false} {
 		end := func() {}
 		if !keep {

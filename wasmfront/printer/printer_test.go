@@ -106,7 +106,7 @@ func TestWabt(t *testing.T) {
 		testenv.Missing(t, "no wat2wasm")
 	}
 	dir := t.TempDir()
-	every, n, compared, unknown := testenv.Cases(50, 20, 3), 0, 0, 0
+	every, n, compared, unknown := testenv.Cases(50, 20, 1), 0, 0, 0
 	modules(t, func(t *testing.T, name string, b []byte) {
 		text, ok := printed(t, name, b)
 		if _, err := validate.All(b, validate.Config{Features: wasmfront.DecodableFeatures &^ wasmfront.FeatureWideArithmetic}); !ok || err != nil {

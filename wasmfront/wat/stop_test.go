@@ -94,7 +94,7 @@ var longTexts = []struct {
 
 // TestPolls: whatever a text has much of, no part of translating it goes on for long without a poll, and the poll ends it.
 func TestPolls(t *testing.T) {
-	n := testenv.Cases(5_000, 20_000, 200_000)
+	n := testenv.Cases(5_000, 20_000, 500_000)
 	most := testenv.Slow(50 * time.Millisecond)
 	for _, c := range longTexts {
 		t.Run(c.name, func(t *testing.T) {

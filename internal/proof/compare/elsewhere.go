@@ -1,28 +1,22 @@
 package compare
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
-	"sync"
 
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/internal/proof/gobpipe"
 	"github.com/waot-project/waot/spectest/nativeengine"
 )
 
-// Process is a process of another machine, which plays one case after the other. Goroutines may share it.
+// Process is a process, of another machine perhaps, which plays one case after the other.
 type Process struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	lock sync.Mutex // of both ends of the pipes
-	enc  *gob.Encoder
-	dec  *gob.Decoder
+	pipe *gobpipe.Process[request, reply]
 }
 
 // Elsewhere is native code of a level that a process executes. Modules are compiled here.
@@ -46,22 +40,12 @@ type reply struct {
 
 // StartProcess starts a process, which must call Serve on its standard streams. The command's standard input and output must not be set.
 func StartProcess(cmd *exec.Cmd) (*Process, error) {
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	return &Process{cmd: cmd, in: in, enc: gob.NewEncoder(in), dec: gob.NewDecoder(bufio.NewReader(out))}, cmd.Start()
+	p, err := gobpipe.Start[request, reply](cmd)
+	return &Process{p}, err
 }
 
 // Close ends the process and waits for it.
-func (p *Process) Close() error {
-	p.in.Close()
-	return p.cmd.Wait()
-}
+func (p *Process) Close() error { return p.pipe.Close() }
 
 // With returns the engine that compiles with options, whose target must be the process's machine.
 func (p *Process) With(name string, options compile.Options) *Elsewhere {
@@ -82,45 +66,25 @@ func (e *Elsewhere) play(c *Case) (*History, error) {
 		}
 		q.Objects = append(q.Objects, object.Bytes())
 	}
-	a, err := e.process.ask(&q)
-	if err == nil && a.Err != "" {
-		err = errors.New(a.Err)
+	a, err := e.process.pipe.Ask(&q)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.Err != "":
+		return nil, errors.New(a.Err)
 	}
-	return a.History, err
-}
-
-func (p *Process) ask(q *request) (a reply, err error) {
-	p.lock.Lock()
-	defer p.lock.Unlock()
-	if err := p.enc.Encode(q); err != nil {
-		return a, fmt.Errorf("to the process: %w", err)
-	}
-	if err := p.dec.Decode(&a); err != nil {
-		return a, fmt.Errorf("from the process: %w", err)
-	}
-	return a, nil
+	return a.History, nil
 }
 
 // Serve plays cases until r ends.
-func Serve(r io.Reader, w io.Writer) error {
-	dec, enc := gob.NewDecoder(bufio.NewReader(r)), gob.NewEncoder(w)
-	for {
-		var q request
-		switch err := dec.Decode(&q); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
-		var a reply
-		h, err := Play(&nativeengine.Engine{Image: q.image}, &q.Case)
-		if a.History = h; err != nil {
-			a.Err = err.Error()
-		}
-		if err := enc.Encode(&a); err != nil {
-			return err
-		}
+func Serve(r io.Reader, w io.Writer) error { return gobpipe.Serve(r, w, (*request).play) }
+
+func (q *request) play() *reply {
+	h, err := Play(&nativeengine.Engine{Image: q.image}, &q.Case)
+	if err != nil {
+		return &reply{Err: err.Error()}
 	}
+	return &reply{History: h}
 }
 
 // image loads the object of a module.

@@ -31,7 +31,7 @@ func Least(times int, enough time.Duration, f func()) time.Duration {
 }
 
 // LeastShort is Least for a function that takes less than long, or may: Linux divides a process's time into its own and the kernel's by what it finds when its clock
-// ticks, every 4 or 10 ms, so that all that one call has done may count as the kernel's. Each measurement is of as many calls as fill long.
+// ticks, every 4 or 10 ms, so that all that one call has done may count as the kernel's. Each measurement is of as many calls as fill long, so f must work and not wait.
 func LeastShort(enough time.Duration, f func()) time.Duration {
 	return least(1, enough, func() time.Duration {
 		calls, start, startOwn := 0, Used(), usedOwn()

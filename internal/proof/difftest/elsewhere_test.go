@@ -3,14 +3,11 @@
 package difftest
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +22,7 @@ import (
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/emulate"
 	"github.com/waot-project/waot/internal/proof/cputime"
+	"github.com/waot-project/waot/internal/proof/gobpipe"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -42,7 +40,13 @@ func TestMain(m *testing.M) {
 	if os.Getenv(serveEnv) == "" {
 		os.Exit(m.Run())
 	}
-	if err := serve(os.Stdin, os.Stdout); err != nil {
+	var mod *host.Module
+	if err := gobpipe.Serve(os.Stdin, os.Stdout, func(q *request) *reply {
+		before := cputime.Used()
+		a := answer(q, &mod)
+		a.CPU = cputime.Used() - before
+		return a
+	}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -64,26 +68,6 @@ type reply struct {
 	Effects *effects
 	Err     string
 	CPU     time.Duration // that it took, the emulator included
-}
-
-func serve(r io.Reader, w io.Writer) error {
-	dec, enc := gob.NewDecoder(bufio.NewReader(r)), gob.NewEncoder(w)
-	var mod *host.Module
-	for {
-		var q request
-		switch err := dec.Decode(&q); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
-		before := cputime.Used()
-		a := answer(&q, &mod)
-		a.CPU = cputime.Used() - before
-		if err := enc.Encode(a); err != nil {
-			return err
-		}
-	}
 }
 
 func answer(q *request, mod **host.Module) *reply {
@@ -109,13 +93,10 @@ func answer(q *request, mod **host.Module) *reply {
 
 // elsewhere is a server on the other machine.
 type elsewhere struct {
-	target string
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	enc    *gob.Encoder
-	dec    *gob.Decoder
-	loaded *byte // the first byte of the object that the server has
-	cpu    time.Duration
+	target  string
+	process *gobpipe.Process[request, reply]
+	loaded  *byte // the first byte of the object that the server has
+	cpu     time.Duration
 }
 
 // startElsewhere builds and starts the server. Without an emulator the test is skipped, or fails where that must not be.
@@ -135,24 +116,14 @@ func startElsewhere(t *testing.T) *elsewhere {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.cmd = m.Command(context.Background(), program)
-	x.cmd.Env = append(x.cmd.Env, serveEnv+"=1")
-	x.cmd.Stderr = os.Stderr
-	x.in, err = x.cmd.StdinPipe()
-	if err != nil {
+	cmd := m.Command(context.Background(), program)
+	cmd.Env = append(cmd.Env, serveEnv+"=1")
+	cmd.Stderr = os.Stderr
+	if x.process, err = gobpipe.Start[request, reply](cmd); err != nil {
 		t.Fatal(err)
 	}
-	out, err := x.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := x.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	x.enc, x.dec = gob.NewEncoder(x.in), gob.NewDecoder(bufio.NewReader(out))
 	t.Cleanup(func() {
-		x.in.Close()
-		if err := x.cmd.Wait(); err != nil {
+		if err := x.process.Close(); err != nil {
 			t.Errorf("the server on %s: %v", x.target, err)
 		}
 	})
@@ -182,12 +153,9 @@ func (x *elsewhere) run(object []byte, r *run) (*effects, error) {
 	if x.loaded != &object[0] {
 		q.Object, x.loaded = object, &object[0]
 	}
-	if err := x.enc.Encode(&q); err != nil {
-		return nil, fmt.Errorf("to the server: %w", err)
-	}
-	var a reply
-	if err := x.dec.Decode(&a); err != nil {
-		return nil, fmt.Errorf("from the server: %w", err)
+	a, err := x.process.Ask(&q)
+	if err != nil {
+		return nil, err
 	}
 	x.cpu += a.CPU
 	if a.Err != "" {

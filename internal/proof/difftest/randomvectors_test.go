@@ -18,7 +18,7 @@ import (
 
 // TestRandomVectors is TestRandom on modules with vectors.
 func TestRandomVectors(t *testing.T) {
-	count := cmp.Or(*countFlag, testenv.Cases[uint64](60, 100, 800))
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](60, 100, 1500))
 	list := engines()
 	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
 		p := randprog.GenerateVectors(seed, false, runtime.GOARCH == "amd64")

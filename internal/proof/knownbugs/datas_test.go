@@ -241,7 +241,7 @@ func (s oneByOneStore) Compile(wasm []byte) (spectest.Module, error) {
 // dropped. Memories are compared after each step. An instantiation that traps has written what its memory's owner can see, and
 // functions that it left in a table see the same.
 func TestDataSegments(t *testing.T) {
-	n := testenv.Cases[uint64](30, 60, 600)
+	n := testenv.Cases[uint64](30, 60, 1500)
 	if emulated() {
 		n = max(n/10, 10)
 	}

@@ -159,7 +159,8 @@ internal/proof/wrongrules: clif/rewrite
 internal/proof/campaign: internal/proof/randprog internal/proof/moving spectest/nativeengine internal/proof/filetest internal/reduce wasmfront/printer
 internal/proof/campaign/soak: internal/proof/campaign internal/emulate
 internal/proof/wat: wasmfront/wat
-internal/proof/compare: internal/proof/wat spectest/interpengine spectest/nativeengine
+internal/proof/gobpipe:
+internal/proof/compare: internal/proof/wat internal/proof/gobpipe spectest/interpengine spectest/nativeengine
 internal/proof/bugcases: internal/proof/wat internal/proof/compare
 internal/proof/difftest:
 internal/proof/knownbugs:

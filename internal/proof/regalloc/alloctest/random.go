@@ -63,7 +63,7 @@ func Dump(in *regalloc.Input, out *regalloc.Output) string {
 // Every feature of gen.Distribution occurs but those that the allocators never have.
 func Random(t *testing.T, fresh func() Allocator, n int, first uint64, never ...string) {
 	if n == 0 {
-		n = testenv.Cases(200, 500, 6_000)
+		n = testenv.Cases(200, 500, 10_000)
 	}
 	envs := gen.Envs()
 	a, c := fresh(), checker.New()
