@@ -44,13 +44,15 @@ type quantity struct {
 	of      func(*Sample) int
 	allowed float64
 	share   float64
-	warms   bool // it is judged from warm episodes on, where they are slow
+	warms   bool // it is judged from warm episodes on
 }
+
+func mappings(s *Sample) int { return s.Mappings }
 
 func quantities() []quantity {
 	return []quantity{
 		{"resident bytes", func(s *Sample) int { return s.Resident }, 8 << 20, 0.1, true},
-		{"mappings", func(s *Sample) int { return s.Mappings }, 12, 0.05, true},
+		{"mappings", mappings, 12, 0.05, true},
 		{"open files", func(s *Sample) int { return s.Files }, 1, 0, false},
 		{"goroutines", func(s *Sample) int { return s.Goroutines }, 1, 0, false},
 		{"threads", func(s *Sample) int { return s.Threads }, 4, 0.2, true},
@@ -63,15 +65,10 @@ const minSamples = 6
 // warm is after how many episodes a process has all the emptied mappings that closed stores leave for the next ones, some hundred at most.
 const warm = 1000
 
-// slow reports whether episodes may be so slow that a run does not get far beyond warm of them.
-func slow() bool { return os.Getenv("WAOT_EMULATOR") != "" || raceDetector }
-
-// warmed returns the samples after warm episodes, where those are slow.
-func warmed(all []Sample) []Sample {
-	if slow() {
-		for len(all) > 0 && all[0].Episodes < warm {
-			all = all[1:]
-		}
+// since returns the samples after that many episodes.
+func since(all []Sample, episodes int) []Sample {
+	for len(all) > 0 && all[0].Episodes < episodes {
+		all = all[1:]
 	}
 	return all
 }
@@ -81,7 +78,7 @@ func Flat(all []Sample) error {
 	for _, q := range quantities() {
 		judged := all
 		if q.warms {
-			judged = warmed(all)
+			judged = since(all, warm)
 		}
 		if len(judged) < minSamples {
 			continue

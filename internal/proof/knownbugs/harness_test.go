@@ -27,12 +27,18 @@ import (
 // machine, too, and reports where these differ. In an emulator it leaves out the interpreter of what the mid-end gives.
 func check(t *testing.T, c *compare.Case) *compare.History {
 	t.Helper()
+	h := here()
+	h.Elsewhere = other.engines(t)
+	return h.Check(t, c)
+}
+
+// here is what check compares, without the other machine.
+func here() *compare.Harness {
 	interpreters := compare.Interpreters()
 	if emulated() {
 		interpreters = interpreters[:1]
 	}
-	h := compare.Harness{Judge: wazeroEngine{}, JudgeTraps: wazeroTraps, Engines: append(interpreters, compare.Natives()...), Elsewhere: other.engines(t)}
-	return h.Check(t, c)
+	return &compare.Harness{Judge: wazeroEngine{}, JudgeTraps: wazeroTraps, Engines: append(interpreters, compare.Natives()...)}
 }
 
 // otherMachine is the process in an emulator that executes code of the other machine. It is started when it is first needed.
