@@ -80,7 +80,7 @@ func TestTimeouts(t *testing.T) {
 	var text bytes.Buffer
 	text.WriteString("(module ")
 	for range 300_000 {
-		text.WriteString("(func $f0 (result f64) (f64.const 1e-308))")
+		text.WriteString("(func (result f64) (f64.const 1e-308))")
 	}
 	if err := os.WriteFile("long.wat", text.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
