@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -181,31 +182,50 @@ func TestOff(t *testing.T) {
 		}
 		runs = append(runs, one)
 	}
-	compared, every := 0, testenv.Cases(6, 6, 1)
+	applied := make([][]bool, len(funcs)) // the rules that apply to each function if none is off
+	texts := make([]string, len(funcs))
+	for i, f := range funcs {
+		ctl := &Control{Limit: -1}
+		texts[i] = optimized(t, &Optimizer{Control: ctl}, f).String()
+		applied[i] = make([]bool, NumRules)
+		for rule := range NumRules {
+			applied[i][rule] = slices.ContainsFunc(ctl.Log, func(e Rewrite) bool { return e.Rule == rule.Info() })
+		}
+	}
+	compared, same, tried := 0, 0, testenv.Cases(256, 64, 16)
 	for rule := range NumRules {
 		ctl := &Control{Limit: -1, Off: map[string]bool{rule.Info().Name: true}}
 		o := Optimizer{Control: ctl}
-		for i, one := range runs {
-			if (i/2+int(rule))%every != 0 { // both runs of a function, others with each rule
+		for i, f := range funcs {
+			if !applied[i][rule] && (i+int(rule))%tried != 0 { // what does not apply can be off without a difference: some of these show it
 				continue
 			}
-			g := optimized(t, &o, one.f)
-			for i := range ctl.Log {
-				if ctl.Log[i].Rule == rule.Info() {
+			g := optimized(t, &o, f)
+			for k := range ctl.Log {
+				if ctl.Log[k].Rule == rule.Info() {
 					t.Fatalf("%v is off and applied", rule.Info())
 				}
 			}
-			if one.want == "" {
+			if !applied[i][rule] {
+				if got := g.String(); got != texts[i] {
+					t.Fatalf("%v does not apply to\n%v\nbut without it this is made:\n%s\nwith it:\n%s", rule.Info(), f, got, texts[i])
+				}
+				same++
 				continue
 			}
-			if got, _ := ending(t, g, one.in); got != one.want {
-				t.Fatalf("without %v, f(%#x): %s before, %s after\n%v\n%v", rule.Info(), one.in, one.want, got, one.f, g)
+			for _, one := range runs[2*i : 2*i+2] {
+				if one.want == "" {
+					continue
+				}
+				if got, _ := ending(t, g, one.in); got != one.want {
+					t.Fatalf("without %v, f(%#x): %s before, %s after\n%v\n%v", rule.Info(), one.in, one.want, got, f, g)
+				}
+				compared++
 			}
-			compared++
 		}
 	}
-	t.Logf("%d rules off, one after the other; %d comparisons; not executed for the size of its memory: %d of %d", NumRules, compared, large, len(runs))
-	if compared < testenv.Cases(1000, 1000, 100_000) {
+	t.Logf("%d rules off, one after the other; %d comparisons, %d functions without the rule the same; not executed for the size of its memory: %d of %d", NumRules, compared, same, large, len(runs))
+	if compared < 4000 || same < 1000 {
 		t.Error("too few")
 	}
 }

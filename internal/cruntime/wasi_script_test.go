@@ -737,7 +737,7 @@ func randomScript(t *testing.T, target *wasiTarget, rng *rand.Rand, n int) *scri
 
 // TestWASIRandom makes random calls.
 func TestWASIRandom(t *testing.T) {
-	rounds := testenv.Cases(8, 15, 120)
+	rounds := testenv.Cases(8, 15, 60)
 	eachCalls(t, func(t *testing.T, w *wasiTarget, exe string, more []string) {
 		rng := rand.New(rand.NewPCG(11, 12))
 		for i := range rounds {
