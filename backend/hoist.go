@@ -304,14 +304,18 @@ func (l *Place) expectBases(d *clif.InstData, b int) {
 	}
 }
 
-// usesInstance has the instructions that may use InstanceBase: all that read or write the instance data, except
+// usesInstance has the instructions that may use InstanceBase: all that name something in the instance data, except
 // to call a function.
-var usesInstance = [clif.NumOpcodes]bool{
-	clif.OpGlobalGet: true, clif.OpGlobalSet: true, clif.OpSigCheck: true,
-	clif.OpMemoryInit: true, clif.OpDataLen: true, clif.OpDataDrop: true,
-	clif.OpTableSize: true, clif.OpTableGet: true, clif.OpTableSet: true, clif.OpTableGrow: true, clif.OpTableCopy: true,
-	clif.OpTableFill: true, clif.OpTableInit: true, clif.OpElemLen: true, clif.OpElemDrop: true, clif.OpElemSet: true,
-}
+var usesInstance = func() (uses [clif.NumOpcodes]bool) {
+	inData := func(e clif.Entity) bool {
+		return e == clif.EntGlobal || e == clif.EntTable || e == clif.EntData || e == clif.EntElem || e == clif.EntSig
+	}
+	for op := range uses {
+		info := clif.Opcode(op).Info()
+		uses[op] = info.Format != clif.FormatCallRef && (inData(info.Entity) || inData(info.Entity2))
+	}
+	return uses
+}()
 
 // base returns the register of base k. Of a checked memory, that is its descriptor.
 func (l *Place) base(k int) regalloc.VReg {

@@ -34,8 +34,12 @@ func TestFewFunctions(t *testing.T) {
 		}
 		for _, d := range file.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
-				if p, ok := fn.Recv.List[0].Type.(*ast.StarExpr); ok {
-					methods[p.X.(*ast.Ident).Name]++
+				of := fn.Recv.List[0].Type
+				if p, ok := of.(*ast.StarExpr); ok {
+					of = p.X
+				}
+				if name, ok := of.(*ast.Ident); ok {
+					methods[name.Name]++
 				}
 			}
 		}

@@ -63,8 +63,7 @@ type OpInfo struct {
 	// Sig is the types of A, B, C and, after the colon, of the result. C is
 	// InstData.Type, i I32, l I64, f any float type, n any integer type, V V128, e the lane type of
 	// the shape C, b the type of the other bank with the width of C, s the other float type, p an
-	// address (I32, or I64 for 64-bit memories), F FuncRef, t the element type of the table, g the type of the
-	// global, and a dot nothing. Empty where calls and branches have lists.
+	// address (I32, or I64 for 64-bit memories), F FuncRef, and a dot nothing. Empty where calls and branches have lists.
 	Sig string
 	// Types are the types that InstData.Type may have.
 	Types TypeSet

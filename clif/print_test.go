@@ -58,6 +58,11 @@ func TestOpcodeTable(t *testing.T) {
 		if info.Types == 0 {
 			t.Errorf("%v can have no type", op)
 		}
+		for ty := range clif.NumControlTypes {
+			if info.Types.Has(ty) && op.HasResult() != (op.ResultType(ty) != clif.Invalid) {
+				t.Errorf("%v of type %v: the result's type is %v", op, ty, op.ResultType(ty))
+			}
+		}
 		d := clif.InstData{Op: op}
 		args := 0
 		for args < len(info.Sig) && info.Sig[args] != ':' {

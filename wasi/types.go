@@ -2,6 +2,8 @@
 
 package wasi
 
+import "github.com/waot-project/waot/internal/abi"
+
 // Types returns the types of the parameters and results of f as an engine has them, from its i32 and i64; none if f is nil.
 func Types[T any](f *Func, i32, i64 T) (params, results []T) {
 	if f == nil {
@@ -10,9 +12,13 @@ func Types[T any](f *Func, i32, i64 T) (params, results []T) {
 	types := func(letters string) []T {
 		out := make([]T, len(letters))
 		for n, c := range letters {
-			out[n] = i32
-			if c == 'l' {
+			switch abi.ValTypeByLetter(byte(c)) {
+			case abi.I32:
+				out[n] = i32
+			case abi.I64:
 				out[n] = i64
+			default:
+				panic("a function of WASI has only types i32 and i64")
 			}
 		}
 		return out

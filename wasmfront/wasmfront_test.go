@@ -68,6 +68,10 @@ func TestOperatorEffects(t *testing.T) {
 		if control[info.Imm] != e.Has(effect.Control) && info.Imm != ImmNone {
 			t.Errorf("%v: its effects are %b", op, e)
 		}
+		// Readers of bodies take the first immediate for what is written.
+		if e.Has(effect.WriteGlobal|effect.ReadGlobal) && info.Imm != ImmGlobal || e.Has(effect.WriteLocal) && info.Imm != ImmLocal {
+			t.Errorf("%v: its immediates do not name what it writes", op)
+		}
 		if (info.Imm == ImmMemArg || info.Imm == ImmMemArgLane) && !e.Has(effect.Traps) {
 			t.Errorf("%v does not trap", op)
 		}

@@ -1,6 +1,5 @@
 // Package analysis computes facts about the control flow of a clif.Func:
-// edges, dominators, loops, and which way branches rarely go. The results are plain tables, valid until the function
-// changes.
+// edges, dominators and loops. The results are plain tables, valid until the function changes.
 //
 // Place in the pipeline: used by the verifier, the inliner, the mid-end and the back end.
 //

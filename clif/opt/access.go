@@ -2,9 +2,11 @@ package opt
 
 import (
 	"math"
+	"strings"
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -161,7 +163,7 @@ func (u *demand) compute(f *clif.Func, order []clif.Block) {
 			f.Stop.PollAt(int(i))
 			d := &f.Insts[i-1]
 			switch {
-			case d.Type == clif.I32 || d.Op == clif.OpLoad: // but for ireduce, all operands have 32 bits
+			case d.Op == clif.OpIreduce || d.Type == clif.I32 && narrow[d.Op]: // needs no upper half, or has no operand with one
 			case lowMakesLow[d.Op] && !u.upper[d.Result]:
 				if d.Op == clif.OpIshl {
 					u.upper[f.Resolve(d.ArgB())] = true
@@ -190,6 +192,17 @@ func (u *demand) all(f *clif.Func, values []uint32) {
 
 // onlyLow reports whether all uses of v, a result of the function before the pass, need its low half only.
 func (u *demand) onlyLow(v clif.Value) bool { return int(v) < len(u.upper) && !u.upper[v] }
+
+// narrow are the opcodes all of whose operands are i32 if their type is.
+// Most instructions of a program have such an opcode and type, and are passed over.
+var narrow = func() (of [clif.NumOpcodes]bool) {
+	for op := range of {
+		info := clif.Opcode(op).Info()
+		operands, _, _ := strings.Cut(info.Sig, ":")
+		of[op] = info.Sig != "" && !info.Effects.Has(effect.Control) && strings.Trim(operands, "Ci") == ""
+	}
+	return of
+}()
 
 // lowMakesLow are the operations on numbers whose low half depends on the low halves of the operands only; of a shift, on all of the amount.
 var lowMakesLow = [clif.NumOpcodes]bool{

@@ -1,6 +1,7 @@
 package opt
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/waot-project/waot/clif"
@@ -40,6 +41,24 @@ func TestSums(t *testing.T) {
 	t.Logf("%d calls, %d trapped; %d loads narrowed, %d addresses replaced, %d loads known", calls, trapped, low, sums, known)
 	if low == 0 || sums == 0 || known == 0 || trapped == 0 {
 		t.Error("some of what is to be tested did not happen")
+	}
+}
+
+// TestUpperHalves: what an instruction reads whole is not loaded by halves, also where its own type is i32 or its operand an address.
+func TestUpperHalves(t *testing.T) {
+	for _, c := range []struct {
+		use    string
+		narrow bool
+	}{
+		{"v4 = ireduce.i32 v3", true},
+		{"v4 = load.i32 mem0 v3", false},
+		{"store.i32 mem0 v3, v0\nv4 = iconst.i32 0", false},
+		{"v5 = iconst.i64 7\nv4 = icmp.i64 eq, v3, v5", false},
+	} {
+		f := addressFunc(t, "1 1", "\nv2 = load.i32 mem0 v0+12\nv3 = load.i64 mem0 v0+8\n"+c.use+"\nreturn v4")
+		if g := optimized(t, new(Optimizer), f).String(); strings.Contains(g, "load.i64") == c.narrow {
+			t.Errorf("%s: narrow is to be %v\n%s", c.use, c.narrow, g)
+		}
 	}
 }
 

@@ -248,6 +248,8 @@ func (c *folder) number(t clif.Type, x uint64) clif.Value {
 		return c.fconst(t, x)
 	case t.IsInt():
 		return c.iconst(t, x)
+	case t.IsRef():
+		panic("a reference is no number")
 	}
 	return c.vconst(arith.Splat(lanesOf(t), c.shrink, x))
 }

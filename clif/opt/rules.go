@@ -141,15 +141,17 @@ func (c *folder) mayBeOne(v clif.Value, depth int) uint64 {
 	return c.allOnes(t)
 }
 
-// extended returns how many bits a sign extension extends.
+// extended returns how many bits an extension extends.
 func (w widths) extended(op clif.Opcode) uint {
 	switch op {
 	case clif.OpSext8:
 		return w.scaled(8)
 	case clif.OpSext16:
 		return w.scaled(16)
+	case clif.OpSext32, clif.OpSextend, clif.OpUextend:
+		return w.scaled(32)
 	}
-	return w.scaled(32)
+	panic(op.String() + " extends nothing")
 }
 
 // ruleUshr: rows, and carries.

@@ -3,7 +3,7 @@
 //
 // Place in the pipeline: below the mid-end, the inliner and block order, which take what it says as input.
 //
-// Input: functions whose blocks a CFG describes. Output: answers to four questions about them, and one mark.
+// Input: functions whose blocks a CFG describes. Output: answers about them, and one mark.
 //
 // The property. A function is resumable if it has a resumption table: a br_table with clif.TableRare as Cond. Its first entry is where a call
 // begins. Control takes the others only to go on in the middle of an activation that has unwound before; calls that are not under way when a

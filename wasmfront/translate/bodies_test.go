@@ -122,3 +122,44 @@ func TestSeen(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherImmediates: a body is refused if an operator writes a global, or a local, that its immediates do not begin with.
+func TestOtherImmediates(t *testing.T) {
+	for _, e := range []effect.Set{effect.WriteGlobal, effect.WriteGlobal | effect.WriteTable} {
+		ops := operatorsWith(func(o wasmfront.Opcode) effect.Set {
+			if o == wasmfront.OpMemoryFill {
+				return e
+			}
+			return o.Info().Effects
+		})
+		m, cm := oneBody(encoded(wasmfront.OpMemoryFill)...)
+		s := takeSurvey(m, cm, &ops, 1, nil)
+		s.Declare(cm)
+		if !s.refused || s.writes[0] != clif.AllState || cm.Globals[0].Fixed || cm.Globals[1].Fixed {
+			t.Errorf("effects %b: refused %v, writes %b", e, s.refused, s.writes[0])
+		}
+	}
+}
+
+// TestConstOps: what is decoded as an operator of a constant expression without immediates is translated.
+func TestConstOps(t *testing.T) {
+	decoded := 0
+	for _, op := range wasmfront.Opcodes() {
+		if op.Info().Imm != wasmfront.ImmNone || op == wasmfront.OpEnd {
+			continue
+		}
+		code := encoded(op)
+		section := slices.Concat([]byte{1, 0x7F, 0, 0x41, 1, 0x41, 1}, code, []byte{0x0B})
+		wasm := slices.Concat([]byte{0, 'a', 's', 'm', 1, 0, 0, 0, 6, byte(len(section))}, section)
+		if _, err := wasmfront.Decode(wasm, wasmfront.DecodableFeatures); err != nil {
+			continue
+		}
+		decoded++
+		if _, ok := constOps[op]; !ok {
+			t.Errorf("%v is not translated", op)
+		}
+	}
+	if decoded != len(constOps) {
+		t.Errorf("%d operators are decoded, %d translated", decoded, len(constOps))
+	}
+}

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"fmt"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
@@ -227,7 +228,10 @@ func (t *Translator) constExpr(e *wasmfront.ConstExpr) clif.Value {
 		case wasmfront.OpGlobalGet:
 			t.push(t.b.Entity(clif.OpGlobalGet, t.cm.Globals[op.Index].Type, op.Index))
 		default:
-			c := constOps[op.Op]
+			c, ok := constOps[op.Op]
+			if !ok {
+				panic(fmt.Sprintf("%v in a constant expression is not translated", op.Op))
+			}
 			y, x := t.pop(), t.pop()
 			t.push(t.b.Binary(c.op, c.t, x, y))
 		}

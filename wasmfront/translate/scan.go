@@ -28,8 +28,13 @@ func (t *Translator) scan() {
 			return
 		}
 		s.scanned = now
-		if b.ops.of(op).Has(effect.WriteLocal) && int64(local) < int64(len(t.locals)) {
-			s.noteWrite(local, now)
+		if b.ops.of(op).Has(effect.WriteLocal) {
+			if op.Info().Imm != wasmfront.ImmLocal {
+				return
+			}
+			if int64(local) < int64(len(t.locals)) {
+				s.noteWrite(local, now)
+			}
 		}
 		switch imm := op.Info().Imm; {
 		case op == wasmfront.OpLoop:

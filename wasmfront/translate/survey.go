@@ -124,13 +124,13 @@ func (s *Survey) body(cm *clif.Module, b *bodyReader, i uint32) {
 		case isDirectCall(op, e):
 			s.call(b, i, index)
 			e &^= effect.Calls
-		case e.Has(effect.WriteGlobal):
-			if int64(index) < int64(len(s.globals)) {
-				s.globals[index] = true
-				globals |= cm.GlobalState(index)
+		default:
+			if e.Has(effect.WriteGlobal) {
+				globals |= s.globalWritten(cm, b, op, index)
 			}
-		case e.Has(effect.WriteTable | effect.WriteTableSize):
-			s.tableWritten(op, index)
+			if e.Has(effect.WriteTable | effect.WriteTableSize) {
+				s.tableWritten(op, index)
+			}
 		}
 		more |= e
 	}
@@ -154,6 +154,18 @@ func (s *Survey) call(b *bodyReader, i, callee uint32) {
 		c.Cold++
 	}
 	s.callees = stop.Append(s.stop, s.callees, callee)
+}
+
+// globalWritten notes that an operator writes a global, and returns what state that is. The body is refused if the operator's immediates do not begin with the global.
+func (s *Survey) globalWritten(cm *clif.Module, b *bodyReader, op wasmfront.Opcode, index uint32) clif.StateSet {
+	switch {
+	case op.Info().Imm != wasmfront.ImmGlobal:
+		b.refused = true
+	case int64(index) < int64(len(s.globals)):
+		s.globals[index] = true
+		return cm.GlobalState(index)
+	}
+	return 0
 }
 
 // tableWritten notes which tables op writes. The index is that of a table only if it is the only immediate.

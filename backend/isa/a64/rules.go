@@ -170,7 +170,7 @@ const (
 func inserted(name, field, when, gives string, left bool) backend.RuleDef {
 	clear := "(only (band x k))"
 	if left {
-		name, clear, field = name+"_left", field, clear
+		name, clear, field = name+"-left", field, clear
 	}
 	return backend.RuleDef{Name: name, Pattern: "(bor " + clear + " " + field + ")", When: when, Lower: lowerInsert, Gives: gives,
 		Why: "one instruction for three or four"}
@@ -234,17 +234,17 @@ var rows = [numRules]backend.RuleDef{
 	RuleBandUbfiz: {Name: "band-ubfiz", Pattern: "(band (only (ishl x k:amount)) j)", When: "ones-from-k", Lower: lowerBandUbfiz,
 		Gives: "ubfiz x, k", Why: twoInOne},
 	RuleBfxil:         inserted("bfxil", "(only (band (only (ushr y j:amount)) i))", "takes-field", "bfxil x, y, j", false),
-	RuleBfiLow:        inserted("bfi_low", "(only (band y i))", "low-field", "bfi x, y, 0", false),
-	RuleBfxilTop:      inserted("bfxil_top", "(only (ushr y j:amount))", "takes-top", "bfxil x, y, j", false),
-	RuleBfiMasked:     inserted("bfi_masked", "(only (ishl (only (band y i)) j:amount))", "masked-field", "bfi x, y, j", false),
-	RuleBfiTop:        inserted("bfi_top", "(only (ishl y j:amount))", "top-field", "bfi x, y, j", false),
-	RuleBfiPlaced:     inserted("bfi_placed", "(only (band (only (ishl y j:amount)) i))", "placed-field", "bfi x, y, j", false),
+	RuleBfiLow:        inserted("bfi-low", "(only (band y i))", "low-field", "bfi x, y, 0", false),
+	RuleBfxilTop:      inserted("bfxil-top", "(only (ushr y j:amount))", "takes-top", "bfxil x, y, j", false),
+	RuleBfiMasked:     inserted("bfi-masked", "(only (ishl (only (band y i)) j:amount))", "masked-field", "bfi x, y, j", false),
+	RuleBfiTop:        inserted("bfi-top", "(only (ishl y j:amount))", "top-field", "bfi x, y, j", false),
+	RuleBfiPlaced:     inserted("bfi-placed", "(only (band (only (ishl y j:amount)) i))", "placed-field", "bfi x, y, j", false),
 	RuleBfxilLeft:     inserted("bfxil", "(only (band (only (ushr y j:amount)) i))", "takes-field", "bfxil x, y, j", true),
-	RuleBfiLowLeft:    inserted("bfi_low", "(only (band y i))", "low-field", "bfi x, y, 0", true),
-	RuleBfxilTopLeft:  inserted("bfxil_top", "(only (ushr y j:amount))", "takes-top", "bfxil x, y, j", true),
-	RuleBfiMaskedLeft: inserted("bfi_masked", "(only (ishl (only (band y i)) j:amount))", "masked-field", "bfi x, y, j", true),
-	RuleBfiTopLeft:    inserted("bfi_top", "(only (ishl y j:amount))", "top-field", "bfi x, y, j", true),
-	RuleBfiPlacedLeft: inserted("bfi_placed", "(only (band (only (ishl y j:amount)) i))", "placed-field", "bfi x, y, j", true),
+	RuleBfiLowLeft:    inserted("bfi-low", "(only (band y i))", "low-field", "bfi x, y, 0", true),
+	RuleBfxilTopLeft:  inserted("bfxil-top", "(only (ushr y j:amount))", "takes-top", "bfxil x, y, j", true),
+	RuleBfiMaskedLeft: inserted("bfi-masked", "(only (ishl (only (band y i)) j:amount))", "masked-field", "bfi x, y, j", true),
+	RuleBfiTopLeft:    inserted("bfi-top", "(only (ishl y j:amount))", "top-field", "bfi x, y, j", true),
+	RuleBfiPlacedLeft: inserted("bfi-placed", "(only (band (only (ishl y j:amount)) i))", "placed-field", "bfi x, y, j", true),
 	RuleBxorNotShifted: {Name: "bxor-not-shifted", Pattern: "(bxor (only (ishl|ushr|sshr x k:amount)) -1)", Lower: lowerNegateShifted(asm.Mvn),
 		Gives: "mvn x, shifted", Why: savesShift},
 	RuleBxorNot: {Name: "bxor-not", Pattern: "(bxor x -1)", Lower: lowerNegate(asm.Mvn),
