@@ -30,6 +30,14 @@ type (
 	ObjectKey = host.ObjectKey
 	// Caller is the call that a Go function serves.
 	Caller = host.Caller
+	// Pool hands out instances of a module, and resets those that come back.
+	Pool = host.Pool
+	// PoolOptions say how a Pool makes instances, and how many.
+	PoolOptions = host.PoolOptions
+	// PoolInstance is an instance that a Pool has handed out.
+	PoolInstance = host.PoolInstance
+	// System is what an instance of a Pool has of the system, such as a *WASI.
+	System = host.System
 	// Snapshot is a state of compiled code to go back to.
 	Snapshot = host.Snapshot
 	// Memory is a linear memory.

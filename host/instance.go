@@ -69,6 +69,9 @@ func (s *Store) InstantiateWith(ctx context.Context, m *Module, imports Imports,
 		}
 		resolver := func(module, name string) inproc.Extern { return found[meta.ImportName{Module: module, Name: name}] }
 		i, err := p.InstantiateIn(ctx, m.loaded().Inproc(), resolver, o.inproc())
+		if err == nil {
+			i.SetOwner(m.loaded())
+		}
 		inst = (*Instance)(i)
 		return hostError(err)
 	})

@@ -169,6 +169,9 @@ func (c *Context) Close() error {
 	return first
 }
 
+// Closed reports whether the Context has been closed.
+func (c *Context) Closed() bool { return c.fds == nil }
+
 // packStrings appends to each string the NUL that guests expect.
 func packStrings(what string, list []string) ([][]byte, error) {
 	total := uint64(0)

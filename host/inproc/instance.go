@@ -33,6 +33,11 @@ type Instance struct {
 	memories []*Memory
 	globals  []*Global
 	closed   bool
+	made     bool        // the init function has returned
+	number   int         // in the order in which the store's were made
+	owner    ModuleOwner // see Reset
+	// allocator makes the bytes of its memories; nil if they are mappings.
+	allocator MemoryAllocator
 	// memory is the one exported as "memory", or nil.
 	memory *Memory
 }
@@ -71,7 +76,7 @@ func (s *Store) InstantiateIn(ctx context.Context, m *Module, imports Resolver, 
 		return nil, err
 	}
 	defer done()
-	i := &Instance{store: s, module: m, types: make([]*funcType, len(m.meta.Types))}
+	i := &Instance{store: s, module: m, types: make([]*funcType, len(m.meta.Types)), number: len(s.instances), allocator: a}
 	if err := i.resolve(imports); err != nil {
 		return nil, err
 	}
@@ -81,7 +86,7 @@ func (s *Store) InstantiateIn(ctx context.Context, m *Module, imports Resolver, 
 	if err := i.place(); err != nil {
 		return nil, err
 	}
-	if err := i.define(a); err != nil {
+	if err := i.define(); err != nil {
 		return nil, err
 	}
 	if err := i.fill(); err != nil {
@@ -91,17 +96,26 @@ func (s *Store) InstantiateIn(ctx context.Context, m *Module, imports Resolver, 
 		return nil, err
 	}
 	i.memory, _ = i.Memory("memory")
-	init, err := i.function(uint32(len(m.meta.Funcs) - 1))
-	if err != nil {
-		return nil, err
-	}
 	if o != nil && o.Made != nil {
 		o.Made(i)
 	}
-	if err := init.CallContext(ctx, nil, nil); err != nil {
+	if err := i.init(ctx); err != nil {
 		return nil, err
 	}
 	return i, nil
+}
+
+// init runs the init function, the module's last.
+func (i *Instance) init(ctx context.Context) error {
+	init, err := i.function(uint32(len(i.module.meta.Funcs) - 1))
+	if err != nil {
+		return err
+	}
+	if err := init.CallContext(ctx, nil, nil); err != nil {
+		return err
+	}
+	i.made = true
+	return nil
 }
 
 // place maps the image. If it succeeds the store owns the mapping, whatever fails later.
@@ -132,8 +146,8 @@ func (i *Instance) place() error {
 }
 
 // define creates the memories, tables and globals that the module defines.
-func (i *Instance) define(a MemoryAllocator) error {
-	m := i.module.meta
+func (i *Instance) define() error {
+	m, a := i.module.meta, i.allocator
 	for n := range m.Memories {
 		if d := &m.Memories[n]; d.Import == nil {
 			if !d.Checked && a != nil {

@@ -69,7 +69,16 @@ func TestTwoInstances(t *testing.T) {
 		if export(t, a, "answer").Ref() == export(t, b, "answer").Ref() {
 			t.Error("instances share a descriptor")
 		}
+		if err := a.Reset(nil); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := call(t, a, "count"); err != nil || got[0] != 1 {
+			t.Fatal(got, err)
+		}
 		m.Close()
+		if err := a.Reset(nil); err != ErrClosed {
+			t.Error(err)
+		}
 		if _, err := s.Instantiate(m, nil); err != ErrClosed {
 			t.Error(err)
 		}

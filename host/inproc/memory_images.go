@@ -78,6 +78,9 @@ func (i *Instance) mapImages() error {
 			continue
 		}
 		if x.fd >= 0 {
+			if i.memories[n].filed {
+				continue // it has been emptied, to the image
+			}
 			i.memories[n].filed = true
 			err := process.withoutSpares(func() error { return placeFile(i.memories[n].base+x.low, x.size, protRW, false, x.fd, x.offset) })
 			if err != nil {

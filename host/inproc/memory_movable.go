@@ -37,13 +37,8 @@ func (s *Store) newMovable(l Limits, limit uint64, a MemoryAllocator) (*Memory, 
 	}
 	m := &Memory{store: s, desc: at + descriptorSize, limits: l, views: &views{file: -1, shift: minViewShift}}
 	if a != nil {
-		most := uint64(abi.MaxMemoryPages)
-		if l.HasMax {
-			most = l.Max
-		}
-		m.foreign = a.Allocate(l.Min*abi.PageSize, min(most, s.config.MaxMemoryPages)*abi.PageSize)
-		if m.foreign == nil {
-			return nil, &SystemError{Op: "allocating a memory", Err: ErrNoSpace}
+		if m.foreign, err = s.allocate(a, l); err != nil {
+			return nil, err
 		}
 	} else {
 		if err := process.takeMappings(otherMappings); err != nil {
@@ -58,6 +53,19 @@ func (s *Store) newMovable(l Limits, limit uint64, a MemoryAllocator) (*Memory, 
 	m.hold(nil)
 	if l.Min == 0 && !m.move(0) {
 		m.free()
+		return nil, &SystemError{Op: "allocating a memory", Err: ErrNoSpace}
+	}
+	return m, nil
+}
+
+// allocate has an allocator begin a memory.
+func (s *Store) allocate(a MemoryAllocator, l Limits) (LinearMemory, error) {
+	most := uint64(abi.MaxMemoryPages)
+	if l.HasMax {
+		most = l.Max
+	}
+	m := a.Allocate(l.Min*abi.PageSize, min(most, s.config.MaxMemoryPages)*abi.PageSize)
+	if m == nil {
 		return nil, &SystemError{Op: "allocating a memory", Err: ErrNoSpace}
 	}
 	return m, nil

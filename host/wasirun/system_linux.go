@@ -12,23 +12,52 @@ import (
 
 // System is what a program can reach: arguments, descriptors, clocks. It serves the instances
 // of one store at a time.
-type System struct{ wasi *wasi.Context }
+type System struct {
+	wasi    *wasi.Context
+	options Options
+}
 
 // NewSystem opens what the options name; nil stands for the zero Options. The system must be closed. The errors are those of
 // opening directories and streams, and of arguments that contain NUL; on other systems than Linux it is host.ErrUnsupported.
 func NewSystem(o *Options) (*System, error) {
-	o = cmp.Or(o, new(Options))
+	s := &System{options: *cmp.Or(o, new(Options))}
+	var err error
+	if s.wasi, err = s.open(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// open opens what the options name.
+func (s *System) open() (*wasi.Context, error) {
+	o := &s.options
 	w := &wasi.Options{Args: o.Args, Env: o.Env, Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr,
 		Sockets: o.Sockets, Walltime: o.Walltime, Monotonic: o.Monotonic, Nanosleep: o.Nanosleep,
 		Rand: o.Rand, MaxOpen: o.MaxOpen}
 	for _, d := range o.Dirs {
 		w.Preopens = append(w.Preopens, wasi.Preopen{Guest: d.Guest, Host: d.Host, Root: d.Root, FS: d.FS, ReadOnly: d.ReadOnly, Devices: d.Devices})
 	}
-	c, err := wasi.New(w)
-	if err != nil {
-		return nil, err
+	return wasi.New(w)
+}
+
+// Reset makes the system what it was when it was new: descriptors that the program has opened are closed, and what the options name is opened again. What was read
+// from a Reader is gone, and what was written stays written. The error is that of opening, and then nothing is open.
+func (s *System) Reset() error {
+	if s.wasi.Closed() {
+		return host.ErrClosed
 	}
-	return &System{wasi: c}, nil
+	c, err := s.open()
+	s.wasi.Close()
+	if err == nil {
+		s.wasi = c
+	}
+	return err
+}
+
+// Reopen is Reset with other options, such as the arguments of the next run; nil stands for the zero Options.
+func (s *System) Reopen(o *Options) error {
+	s.options = *cmp.Or(o, new(Options))
+	return s.Reset()
 }
 
 // systemFunc is a function of WASI and its type.

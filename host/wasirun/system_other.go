@@ -13,5 +13,11 @@ func NewSystem(*Options) (*System, error) { return nil, host.ErrUnsupported }
 // Imports returns nil.
 func (s *System) Imports() host.Imports { return nil }
 
+// Reset gives host.ErrUnsupported.
+func (s *System) Reset() error { return host.ErrUnsupported }
+
+// Reopen gives host.ErrUnsupported.
+func (s *System) Reopen(*Options) error { return host.ErrUnsupported }
+
 // Close does nothing.
 func (s *System) Close() error { return nil }

@@ -44,6 +44,7 @@ func deeds() []deed {
 		{"WASI programs", 1, (*world).useWASI},
 		{"functions made", 2, (*world).newFunc},
 		{"closings of instances", 1, (*world).closeInstance},
+		{"resets", 1, (*world).reset},
 		{"comparisons", 2, func(w *world) { w.compare() }},
 	}
 }
@@ -361,6 +362,7 @@ func (w *world) closeInstance() {
 		return
 	}
 	i.real.Close()
+	i.closed = true
 	if _, err := i.real.Func("f0"); !errors.Is(err, host.ErrClosed) {
 		w.fail("an export of a closed instance: %v", err)
 	}

@@ -32,6 +32,9 @@ func (w *world) instantiate() {
 	if !ok {
 		return
 	}
+	if mod == e.module {
+		i.entry = e
+	}
 	if w.r.IntN(20) == 0 {
 		w.breakLink(mod, imports)
 		return

@@ -68,6 +68,8 @@ type instance struct {
 	elems   [][]value   // nil once dropped
 	datas   [][]byte
 	real    *host.Instance // nil if its instantiation has failed
+	entry   *entry         // where it is from; nil if its module has been closed
+	closed  bool
 }
 
 // frame is a function that is active.

@@ -58,6 +58,17 @@ func (p *pool) put(e *entry) {
 	}
 }
 
+// keep is get for an entry that was there; false if its module has been closed.
+func (p *pool) keep(e *entry) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e == nil || p.entries[e.number] != e {
+		return false
+	}
+	e.users++
+	return true
+}
+
 // tidy closes the modules that nobody uses. Instances of them may be in use.
 func (p *pool) tidy() {
 	p.mu.Lock()

@@ -111,9 +111,12 @@ func (r *runner) live(seed uint64, level int) {
 	w.outside(w.instantiate)
 	for n := 1 + w.r.IntN(12>>level); n > 0 && !w.stop; n-- {
 		w.outside(func() {
-			if w.r.IntN(2) == 0 {
+			switch w.r.IntN(8) {
+			case 0, 1, 2, 3:
 				w.call()
-			} else {
+			case 4:
+				w.reset()
+			default:
 				w.act()
 			}
 		})

@@ -44,6 +44,7 @@ var (
 	movedMemory = run{pkg: "host", pattern: "TestMovingMemory"}
 	boundsEdges = run{pkg: "host", pattern: "TestBoundsEdges"}
 	spareParts  = run{pkg: "host/inproc", pattern: "TestSpares$|TestRegionsZero|TestStacksGivenBack"}
+	resets      = run{pkg: "host", pattern: "TestReset"}
 	sequences   = run{pkg: "internal/proof/knownbugs", pattern: "TestAccessSequences"}
 	trapSites   = run{pkg: "backend/isa/x64", pattern: "TestMachine/AccessesInBounds"}
 	unknownOps  = run{pkg: "wasmfront/translate", pattern: "TestUnknownOperators"}
@@ -219,6 +220,16 @@ var kept = []keptFault{
 	{"host/inproc/process_spares.go", "\tclear(bytesAt(addr, size))\n", "", spareParts},
 	{"host/inproc/process_spares.go", "copy(bytesAt(data, m.length[Data]), m.pristine)", "copy(bytesAt(data, 8), m.pristine)", spareParts},
 	{"host/inproc/store.go", "used = s.slabNext - e.low", "used = 16", spareParts},
+	{"host/inproc/reset.go", "m.clean(least, true)", "m.clean(min(least, 16), true)", resets},
+	{"host/inproc/reset.go", "process.zero(t.base, used)", "process.zero(t.base, min(used, 8))", resets},
+	{"host/inproc/reset.go", "copy(bytesAt(i.data, m.length[Data]), m.linked[Data])", "", run{pkg: "host/inproc", pattern: "TestTwoInstances"}},
+	{"host/inproc/reset.go", "m.filed = false // the image", "// the image", run{pkg: "host/inproc", pattern: "TestResetWithoutEmptying"}},
+	{"host/inproc/reset.go", "store64(m.desc-sizeBelow, uint64(least))", "", resets},
+	{"host/inproc/reset.go", "store64(t.base-sizeBelow, t.limits.Min)", "", resets},
+	{"host/inproc/reset.go", "l.state.Load() == locationNew", "l != nil", resets},
+	{"host/inproc/reset.go", "m.clean(size, m.views.file < 0)", "m.clean(least, m.views.file < 0)", resets},
+	{"host/inproc/reset.go", "if has == m {", "if has == m && x.memories == nil {", resets},
+	{"host/inproc/reset.go", "if err := i.mayReset(); err != nil {", "if err := error(nil); err != nil {", resets},
 	{"host/inproc/process.go", "inMemoryBelow(kept) {", "inMemoryBelow(kept-pageSize) {", spareParts},
 	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op.Has(effect.Calls)", movedMemory},
 	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op == clif.OpMemoryGrow", movedMemory},

@@ -1,0 +1,295 @@
+package inproc
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// Resetting an instance makes its own memories, tables and globals what they were before its code ran, and runs the init function again, which applies segments and
+// calls the start function. The mappings stay, and so do all handles: what is written again is what was written. Large memories are emptied by taking
+// away the pages that were written, so that the system's copy-on-write finds the image again.
+//
+// Compiled code relies on memories that never shrink. So nothing is reset while code of the store runs.
+
+// ModuleOwner keeps a module open from Use to Release.
+type ModuleOwner interface {
+	Use() error
+	Release()
+}
+
+// SetOwner says whose the module is: Reset needs the module open.
+func (i *Instance) SetOwner(o ModuleOwner) { i.owner = o }
+
+// Reset makes the instance what it was when it was new: memories, tables and globals of its own, and dropped segments. Then the
+// init function runs, ended by ctx as CallContext has it. What the instance imports stays as it is, but for its
+// active segments, which are written again. The errors are ErrBusy, also while code of the store runs, ErrClosed, and those of Instantiate: after these
+// the instance may be reset again, but must not be used.
+func (i *Instance) Reset(ctx context.Context) error {
+	done, err := i.store.hold()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return i.reset(ctx)
+}
+
+// Reset resets all instances, in the order in which they were made, but for those whose init function has never returned. What Go code has made, a memory for example,
+// stays as it is.
+func (s *Store) Reset(ctx context.Context) error {
+	done, err := s.hold()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if len(s.instances) == 1 { // without a list
+		return s.instances[0].resetMade(ctx)
+	}
+	all := slices.SortedFunc(slices.Values(s.instances), func(a, b *Instance) int { return cmp.Compare(a.number, b.number) })
+	for _, i := range all {
+		if err := i.resetMade(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *Instance) resetMade(ctx context.Context) error {
+	if !i.made {
+		return nil
+	}
+	return i.reset(ctx)
+}
+
+// reset is Reset inside the store.
+func (i *Instance) reset(ctx context.Context) error {
+	s := i.store
+	switch {
+	case s.depth > 0 || len(s.parked) > 0:
+		return ErrBusy
+	case i.closed:
+		return ErrClosed
+	}
+	if i.owner != nil {
+		if err := i.owner.Use(); err != nil {
+			return err
+		}
+		defer i.owner.Release()
+	}
+	if i.module.closed.Load() {
+		return ErrClosed
+	}
+	if err := i.mayReset(); err != nil {
+		return err
+	}
+	if err := i.restore(); err != nil {
+		return err
+	}
+	if err := i.mapImages(); err != nil {
+		return err
+	}
+	if len(s.refs.inUse) > 0 {
+		s.collectRefs()
+	}
+	return i.init(ctx)
+}
+
+// restore makes what the instance owns new, without what the init function does.
+func (i *Instance) restore() error {
+	if err := i.restoreData(); err != nil {
+		return err
+	}
+	m := i.module.meta
+	for n := range m.Memories {
+		if m.Memories[n].Import != nil {
+			continue
+		}
+		if err := i.memories[n].reset(i.allocator); err != nil {
+			return err
+		}
+	}
+	for n := range m.Tables {
+		if m.Tables[n].Import == nil {
+			i.tables[n].reset()
+		}
+	}
+	return i.fill()
+}
+
+// restoreData makes the instance data what they are in the file.
+func (i *Instance) restoreData() error {
+	m := i.module
+	size := alignUp(m.length[Data], pageSize)
+	switch {
+	case size == 0:
+	case m.fd < 0:
+		copy(bytesAt(i.data, m.length[Data]), m.linked[Data])
+	case !process.restore(m, i.data):
+		return placeFile(i.data, size, protRW, false, m.fd, m.inFile[Data])
+	}
+	return nil
+}
+
+// reset makes the table what it was when it was new.
+func (t *Table) reset() {
+	n := t.Len()
+	if used := uintptr(tableBytes(n)); !process.zero(t.base, used) {
+		clear(bytesAt(t.base, used))
+	}
+	t.store.used.tableBytes -= tableBytes(n - t.limits.Min)
+	store64(t.base-sizeBelow, t.limits.Min)
+}
+
+// reset makes the memory what it was when it was new; a is what made the bytes of a foreign one.
+func (m *Memory) reset(a MemoryAllocator) error {
+	size, least := uintptr(m.Size()), uintptr(m.limits.Min)*wasmPage
+	switch {
+	case m.still > 0:
+		return ErrBusy
+	case m.foreign != nil:
+		return m.resetForeign(a)
+	case m.own != nil:
+		m.clean(size, m.views.file < 0)
+		m.shrink(size, least)
+		return nil
+	case m.store.config.KeepViews || size > least && !m.leave(least):
+		return m.renew()
+	}
+	switch {
+	case !m.filed:
+		m.clean(least, true)
+	case !process.empty(m.base, least):
+		if err := place(m.base, least, protRW); err != nil {
+			return err
+		}
+		m.filed = false // the image is mapped again
+	}
+	if size > least {
+		// One call removes both the pages and the access to them.
+		if err := place(m.base+least, size-least, protNone); err != nil {
+			return err
+		}
+	}
+	m.shrink(size, least)
+	return nil
+}
+
+// clean makes the first size bytes zero; anonymous says that the pages are the process's own.
+func (m *Memory) clean(size uintptr, anonymous bool) {
+	if !anonymous || !process.zero(m.base, size) {
+		clear(bytesAt(m.base, size))
+	}
+}
+
+// shrink notes that the memory has a smaller size.
+func (m *Memory) shrink(size, least uintptr) {
+	m.store.used.memoryPages -= uint64((size - least) / wasmPage)
+	store64(m.desc-sizeBelow, uint64(least))
+	m.at.Load().size.Store(uint64(least))
+}
+
+// leave makes Go code that is not inside the store find so many bytes. It reports false if such code may be in the middle of an access beyond, and changes nothing then.
+func (m *Memory) leave(least uintptr) bool {
+	l := m.at.Load()
+	size := l.size.Swap(uint64(least))
+	// Who comes from now on notes that first, and then looks at the size.
+	if l.state.Load() == locationNew {
+		return true
+	}
+	l.size.Store(size)
+	return false
+}
+
+// renew gives the memory another place, new, and buries the old one if somebody may be there.
+func (m *Memory) renew() error {
+	s, pages := m.store, m.Size()/abi.PageSize
+	fresh, err := s.newReserved(m.limits, load64(m.desc-limitBelow))
+	if err != nil {
+		return err
+	}
+	for _, below := range []uintptr{limitBelow, idBelow} {
+		store64(fresh.desc-below, load64(m.desc-below))
+	}
+	s.used.memoryPages -= pages
+	if fresh.Grow(m.limits.Min) == growFailed {
+		s.used.memoryPages += pages
+		fresh.free()
+		return &SystemError{Op: "committing a memory", Err: ErrNoSpace}
+	}
+	old := &Memory{store: s, base: m.base, desc: m.desc, limits: m.limits, open: m.open, end: m.end, advised: m.advised, filed: m.filed, views: m.views}
+	old.at.Store(m.at.Load())
+	m.base, m.desc, m.open, m.end, m.advised, m.filed, m.views = fresh.base, fresh.desc, fresh.open, fresh.end, false, false, fresh.views
+	m.at.Store(fresh.at.Load())
+	old.free()
+	for _, x := range s.instances {
+		for n, has := range x.memories {
+			if has == m {
+				store64(x.data+uintptr(x.module.meta.Memories[n].Slot), uint64(m.desc))
+			}
+		}
+	}
+	return nil
+}
+
+// resetForeign has the allocator make bytes anew.
+func (m *Memory) resetForeign(a MemoryAllocator) error {
+	fresh, err := m.store.allocate(a, m.limits)
+	if err != nil {
+		return err
+	}
+	size, least, old := uintptr(m.Size()), uintptr(m.limits.Min)*wasmPage, m.foreign
+	m.foreign = fresh
+	b := m.reallocate(least)
+	if uintptr(len(b)) < least {
+		m.foreign = old
+		fresh.Free()
+		return &SystemError{Op: "allocating a memory", Err: ErrNoSpace}
+	}
+	m.at.Load().end()
+	m.hold(b[:least:least])
+	m.shrink(size, least)
+	old.Free()
+	return nil
+}
+
+// mayReset returns what keeps the instance from being reset: other instances may rely on memories or tables that have grown.
+func (i *Instance) mayReset() error {
+	if len(i.store.instances) == 1 {
+		return nil
+	}
+	for _, x := range i.store.instances {
+		for n := range x.module.meta.Memories {
+			d, m := &x.module.meta.Memories[n], x.memories[n]
+			if d.Import != nil && d.Min > m.limits.Min && slices.Contains(i.memories[i.importedMemories():], m) {
+				return incompatible(d.Import, "size %d, at least %d wanted", m.limits.Min, d.Min)
+			}
+		}
+		for n := range x.module.meta.Tables {
+			d, t := &x.module.meta.Tables[n], x.tables[n]
+			if d.Import != nil && d.Min > t.limits.Min && slices.Contains(i.tables[i.importedTables():], t) {
+				return incompatible(d.Import, "size %d, at least %d wanted", t.limits.Min, d.Min)
+			}
+		}
+	}
+	return nil
+}
+
+// importedMemories is how many memories are imported; they come first.
+func (i *Instance) importedMemories() int {
+	return imported(i.module.meta.Memories, func(m *meta.Memory) bool { return m.Import != nil })
+}
+
+// importedTables is importedMemories for tables.
+func (i *Instance) importedTables() int {
+	return imported(i.module.meta.Tables, func(t *meta.Table) bool { return t.Import != nil })
+}
+
+func imported[T any](space []T, is func(*T) bool) (n int) {
+	for n < len(space) && is(&space[n]) {
+		n++
+	}
+	return n
+}

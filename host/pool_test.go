@@ -1,0 +1,234 @@
+//go:build linux && (amd64 || arm64)
+
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/waot-project/waot/host"
+)
+
+// counter is a module whose state tells whether it is new; work traps if its argument is negative, and does not end if it is 0.
+const counter = `(module (import "env" "seen" (func $seen (param i32)))
+	(memory (export "memory") 1) (global $n (mut i32) (i32.const 0))
+	(func (export "work") (param $x i32) (result i32)
+		(call $seen (local.get $x))
+		(if (i32.lt_s (local.get $x) (i32.const 0)) (then unreachable))
+		(if (i32.eqz (local.get $x)) (then (loop $l (br $l))))
+		(global.set $n (i32.add (global.get $n) (local.get $x)))
+		(drop (memory.grow (i32.const 1)))
+		(i32.store (i32.const 8) (i32.add (i32.load (i32.const 8)) (global.get $n)))
+		(i32.add (i32.load (i32.const 8)) (memory.size))))`
+
+// poolSystem is a System that counts.
+type poolSystem struct {
+	sum            *atomic.Int64
+	open           *atomic.Int64
+	resets, closed int
+	fails          bool
+}
+
+func (s *poolSystem) Imports() host.Imports {
+	return host.Imports{"env": {"seen": func(x int32) { s.sum.Add(int64(x)) }}}
+}
+
+func (s *poolSystem) Reset() error {
+	if s.resets++; s.fails {
+		return errors.New("no reset")
+	}
+	return nil
+}
+
+func (s *poolSystem) Close() error {
+	s.closed++
+	s.open.Add(-1)
+	return nil
+}
+
+// TestPool: goroutines take instances, which are new to each of them, and never more than there may be; broken ones are closed.
+func TestPool(t *testing.T) {
+	const most, workers = 3, 8
+	rounds := 300
+	var sum, open, top, prepared atomic.Int64
+	p := host.NewPool(text(t, counter), &host.PoolOptions{Max: most,
+		System: func() (host.System, error) {
+			if n := open.Add(1); n > most {
+				t.Errorf("%d instances", n)
+			}
+			return &poolSystem{sum: &sum, open: &open}, nil
+		},
+		Prepare: func(context.Context, *host.Instance) error { prepared.Add(1); return nil }})
+	var wg sync.WaitGroup
+	for k := range workers {
+		wg.Go(func() {
+			for n := range rounds {
+				x, err := p.Get(bg)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				top.Store(max(top.Load(), open.Load()))
+				work := must[*host.Func](t)(x.Func("work"))
+				switch arg := int32(1 + k + n); {
+				case n%10 == 3:
+					if _, err := work.Call(bg, int32(-1)); err == nil {
+						t.Error("no trap")
+					}
+				case n%50 == 7:
+					ctx, cancel := context.WithTimeout(bg, time.Millisecond)
+					if _, err := work.Call(ctx, int32(0)); !errors.Is(err, host.ErrCancelled) {
+						t.Error(err)
+					}
+					cancel()
+				default:
+					if got, err := work.Call(bg, arg); err != nil || got[0] != arg+2 {
+						t.Errorf("work(%d) gives %v, %v", arg, got, err)
+					}
+				}
+				if n%20 == 5 {
+					x.Discard()
+				}
+				x.Release()
+				x.Release()
+			}
+		})
+	}
+	wg.Wait()
+	if open.Load() == 0 || top.Load() < 2 || prepared.Load() < workers*int64(rounds)/2 {
+		t.Errorf("%d instances are kept, %d were in use at once, prepared %d times", open.Load(), top.Load(), prepared.Load())
+	}
+	if err := p.Close(); err != nil || open.Load() != 0 {
+		t.Error(err, open.Load())
+	}
+	if err := p.Close(); !errors.Is(err, host.ErrClosed) {
+		t.Error(err)
+	}
+	if _, err := p.Get(bg); !errors.Is(err, host.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// TestPoolWaits: Get waits until an instance is given back, its context ends, or the pool is closed.
+func TestPoolWaits(t *testing.T) {
+	p := host.NewPool(text(t, strings.Replace(counter, `(import "env" "seen" (func $seen (param i32)))`, `(func $seen (param i32))`, 1)), &host.PoolOptions{Max: 1})
+	first := must[*host.PoolInstance](t)(p.Get(nil))
+	same := first.Instance
+	ctx, cancel := context.WithTimeout(bg, time.Millisecond)
+	defer cancel()
+	if _, err := p.Get(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	got := make(chan *host.PoolInstance)
+	go func() {
+		x, err := p.Get(bg)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- x
+	}()
+	select {
+	case <-got:
+		t.Error("two instances")
+	case <-time.After(5 * time.Millisecond):
+	}
+	first.Release()
+	second := <-got
+	if second.Instance != same || first.Instance != nil {
+		t.Error("another instance, or the first user has it still")
+	}
+	failed := make(chan error)
+	go func() {
+		_, err := p.Get(bg)
+		failed <- err
+	}()
+	time.Sleep(time.Millisecond)
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-failed; !errors.Is(err, host.ErrClosed) {
+		t.Error(err)
+	}
+	f := must[*host.Func](t)(second.Func("work"))
+	second.Release()
+	if _, err := f.Call(bg, int32(1)); !errors.Is(err, host.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// TestPoolErrors: what cannot be made, or reset, is closed, and its place is free again.
+func TestPoolErrors(t *testing.T) {
+	var open atomic.Int64
+	var sum atomic.Int64
+	sys := &poolSystem{sum: &sum, open: &open}
+	refuse := errors.New("refused")
+	var prepare, makes error
+	o := &host.PoolOptions{Max: 1,
+		System:  func() (host.System, error) { open.Add(1); return sys, makes },
+		Prepare: func(context.Context, *host.Instance) error { return prepare },
+		Imports: func(s *host.Store) (host.Imports, error) { return nil, nil },
+	}
+	p := host.NewPool(text(t, counter), o)
+	defer p.Close()
+	for _, what := range []*error{&prepare, &makes} {
+		*what = refuse
+		for range 3 {
+			if _, err := p.Get(bg); !errors.Is(err, refuse) {
+				t.Error(err)
+			}
+		}
+		*what = nil
+	}
+	x := must[*host.PoolInstance](t)(p.Get(bg))
+	inst := x.Instance
+	sys.fails = true
+	x.Release()
+	sys.fails = false
+	x = must[*host.PoolInstance](t)(p.Get(bg))
+	if x.Instance == inst || x.System != host.System(sys) {
+		t.Error("an instance that was not reset is handed out")
+	}
+	inst = x.Instance
+	prepare = refuse
+	x.Release()
+	prepare = nil
+	if x = must[*host.PoolInstance](t)(p.Get(bg)); x.Instance == inst {
+		t.Error("an instance that was not prepared is handed out")
+	}
+	// Given back while code runs on another goroutine: closed when that ends.
+	ctx, cancel := context.WithCancel(bg)
+	done := make(chan error)
+	f := must[*host.Func](t)(x.Func("work"))
+	before := open.Load()
+	go func() {
+		_, err := f.Call(ctx, int32(0))
+		done <- err
+	}()
+	for sum.Load() == 0 && runtime.NumGoroutine() > 0 {
+		if _, err := f.Call(bg, int32(1)); errors.Is(err, host.ErrBusy) {
+			break
+		}
+	}
+	x.Release()
+	if y := must[*host.PoolInstance](t)(p.Get(bg)); y.Instance == inst {
+		t.Error("an instance that runs is handed out")
+	} else {
+		y.Release()
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, host.ErrCancelled) {
+		t.Error(err)
+	}
+	for end := time.Now().Add(10 * time.Second); open.Load() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(fmt.Sprint("what was given back while it ran stays: ", open.Load(), before))
+		}
+	}
+}
