@@ -312,7 +312,7 @@ var usesInstance = func() (uses [clif.NumOpcodes]bool) {
 	}
 	for op := range uses {
 		info := clif.Opcode(op).Info()
-		uses[op] = info.Format != clif.FormatCallRef && (inData(info.Entity) || inData(info.Entity2))
+		uses[op] = !info.Effects.Has(effect.Calls) && (inData(info.Entity) || inData(info.Entity2))
 	}
 	return uses
 }()

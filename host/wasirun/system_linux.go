@@ -14,7 +14,7 @@ import (
 // of one store at a time.
 type System struct {
 	wasi    *wasi.Context
-	options Options
+	options Options // of NewSystem
 }
 
 // NewSystem opens what the options name; nil stands for the zero Options. The system must be closed. The errors are those of
@@ -22,15 +22,14 @@ type System struct {
 func NewSystem(o *Options) (*System, error) {
 	s := &System{options: *cmp.Or(o, new(Options))}
 	var err error
-	if s.wasi, err = s.open(); err != nil {
+	if s.wasi, err = open(&s.options); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 // open opens what the options name.
-func (s *System) open() (*wasi.Context, error) {
-	o := &s.options
+func open(o *Options) (*wasi.Context, error) {
 	w := &wasi.Options{Args: o.Args, Env: o.Env, Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr,
 		Sockets: o.Sockets, Walltime: o.Walltime, Monotonic: o.Monotonic, Nanosleep: o.Nanosleep,
 		Rand: o.Rand, MaxOpen: o.MaxOpen}
@@ -40,24 +39,22 @@ func (s *System) open() (*wasi.Context, error) {
 	return wasi.New(w)
 }
 
-// Reset makes the system what it was when it was new: descriptors that the program has opened are closed, and what the options name is opened again. What was read
-// from a Reader is gone, and what was written stays written. The error is that of opening, and then nothing is open.
-func (s *System) Reset() error {
+// Reset makes the system what it was when it was new: descriptors that the program has opened are closed, and what the options of NewSystem name is opened again. What was
+// read from a Reader is gone, and what was written stays written. The errors are those of NewSystem, after which the system is closed, and host.ErrClosed.
+func (s *System) Reset() error { return s.Reopen(&s.options) }
+
+// Reopen is Reset with other options, such as the arguments and streams of the next run; nil stands for the zero Options. The next Reset is back at those
+// of NewSystem.
+func (s *System) Reopen(o *Options) error {
 	if s.wasi.Closed() {
 		return host.ErrClosed
 	}
-	c, err := s.open()
+	c, err := open(cmp.Or(o, new(Options)))
 	s.wasi.Close()
 	if err == nil {
 		s.wasi = c
 	}
 	return err
-}
-
-// Reopen is Reset with other options, such as the arguments of the next run; nil stands for the zero Options.
-func (s *System) Reopen(o *Options) error {
-	s.options = *cmp.Or(o, new(Options))
-	return s.Reset()
 }
 
 // systemFunc is a function of WASI and its type.
