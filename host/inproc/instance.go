@@ -34,6 +34,7 @@ type Instance struct {
 	globals  []*Global
 	closed   bool
 	made     bool        // the init function has returned
+	filled   []byte      // of the data before the init function ran, if it was reset and they are few
 	number   int         // in the order in which the store's were made
 	owner    ModuleOwner // see Reset
 	// allocator makes the bytes of its memories; nil if they are mappings.

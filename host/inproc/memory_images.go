@@ -3,6 +3,7 @@ package inproc
 import (
 	"bytes"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/waot-project/waot/internal/image"
@@ -16,6 +17,9 @@ type memoryImage struct {
 	offset    uintptr // of the image in the file, in bytes
 	low, size uintptr // of the image in the memory: multiples of the page size
 	pieces    image.Memory
+	// all is the file's bytes, mapped when they are first needed; nil if they cannot be.
+	all     []byte
+	allOnce sync.Once
 }
 
 // makeMemoryImages makes the images of the module's memories; share says whether that may be memfds.
@@ -55,10 +59,48 @@ func (x *memoryImage) keep() {
 	}
 }
 
+// bytes returns what is in the file, nil if it cannot be mapped.
+func (x *memoryImage) bytes() []byte {
+	x.allOnce.Do(func() {
+		if process.takeMappings(otherMappings) != nil {
+			return
+		}
+		var err error
+		if x.all, err = mapFile(x.fd, x.offset, x.size); err != nil {
+			process.giveMappings(otherMappings)
+		}
+	})
+	return x.all
+}
+
+// restore makes the first size bytes of a memory, at base, what they were when the image had been mapped there, by writing what has been written. It reports false, and has done
+// nothing, if that is too much, or cannot be known.
+func (x *memoryImage) restore(base, size uintptr) bool {
+	if !process.empties() || x.bytes() == nil {
+		return false
+	}
+	return process.scanner.written(base, size, func(e extent) {
+		pages := bytesAt(e.low, e.size)
+		at := e.low - base
+		// In front of the image, in it, and behind it.
+		before := min(e.size, x.low-min(x.low, at))
+		clear(pages[:before])
+		n := 0
+		if from := at + before - x.low; from < x.size {
+			n = copy(pages[before:], x.all[from:])
+		}
+		clear(pages[int(before)+n:])
+	})
+}
+
 func closeImages(images []memoryImage) {
 	for i := range images {
 		if images[i].fd >= 0 {
 			closeFile(images[i].fd)
+		}
+		if images[i].all != nil {
+			munmap(uintptr(unsafe.Pointer(&images[i].all[0])), images[i].size)
+			process.giveMappings(otherMappings)
 		}
 	}
 }

@@ -54,7 +54,8 @@ type processState struct {
 	canEmpty   bool
 	canSee     bool
 	clears     uintptr // maxCleared; less in tests of what is not kept
-	emptyOnce  sync.Once
+	scanner    scanner
+	emptyOnce  sync.Once // for the two, and for the scanner
 	stacksUsed int
 	stacksMax  int
 	// mappings counts the mappings that the package made, at most, and maxMappings

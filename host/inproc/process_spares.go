@@ -20,6 +20,8 @@ const (
 	// maxCleared bounds what is made zero, or as it was, by writing it: taking pages from a process stops all of its threads for a moment, and the pages
 	// have to be touched anew. Beyond it most pages may never have been touched.
 	maxCleared = 64<<10 + pageSize
+	// seldomWritten is from where on it is quicker to ask which pages were written.
+	seldomWritten = 16 << 10
 )
 
 // spares are mappings that no store has, those given last at the end.
@@ -89,12 +91,23 @@ type spareImage struct {
 
 // empty makes private mappings what they were when they were new. It reports whether it could.
 func (p *processState) empty(addr, size uintptr) bool {
-	p.emptyOnce.Do(func() { p.canEmpty = discardWorks() })
-	return p.canEmpty && (size == 0 || discard(addr, size))
+	return p.empties() && (size == 0 || discard(addr, size))
+}
+
+// empties reports whether the system empties mappings.
+func (p *processState) empties() bool {
+	p.emptyOnce.Do(func() {
+		p.canEmpty = discardWorks()
+		p.scanner.open()
+	})
+	return p.canEmpty
 }
 
 // zero is empty for anonymous memory that can be written, all of whose pages may have been touched.
 func (p *processState) zero(addr, size uintptr) bool {
+	if size > seldomWritten && p.empties() && p.scanner.written(addr, size, func(x extent) { clear(bytesAt(x.low, x.size)) }) {
+		return true
+	}
 	if size > p.clears {
 		return p.empty(addr, size)
 	}

@@ -1,6 +1,7 @@
 package inproc
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -99,15 +100,12 @@ func (i *Instance) reset(ctx context.Context) error {
 
 // restore makes what the instance owns new, without what the init function does.
 func (i *Instance) restore() error {
-	if err := i.restoreData(); err != nil {
-		return err
-	}
 	m := i.module.meta
 	for n := range m.Memories {
 		if m.Memories[n].Import != nil {
 			continue
 		}
-		if err := i.memories[n].reset(i.allocator); err != nil {
+		if err := i.memories[n].reset(i.allocator, i.imageOf(n)); err != nil {
 			return err
 		}
 	}
@@ -116,7 +114,26 @@ func (i *Instance) restore() error {
 			i.tables[n].reset()
 		}
 	}
-	return i.fill()
+	return i.refill()
+}
+
+// refill makes the instance data what they were before the init function.
+func (i *Instance) refill() error {
+	data := bytesAt(i.data, i.module.length[Data])
+	if i.filled != nil {
+		copy(data, i.filled)
+		return nil
+	}
+	if err := i.restoreData(); err != nil {
+		return err
+	}
+	if err := i.fill(); err != nil {
+		return err
+	}
+	if len(data) <= maxCleared {
+		i.filled = bytes.Clone(data)
+	}
+	return nil
 }
 
 // restoreData makes the instance data what they are in the file.
@@ -143,8 +160,16 @@ func (t *Table) reset() {
 	store64(t.base-sizeBelow, t.limits.Min)
 }
 
-// reset makes the memory what it was when it was new; a is what made the bytes of a foreign one.
-func (m *Memory) reset(a MemoryAllocator) error {
+// imageOf returns the image of memory n, or nil.
+func (i *Instance) imageOf(n int) *memoryImage {
+	if n < len(i.module.images) {
+		return &i.module.images[n]
+	}
+	return nil
+}
+
+// reset makes the memory what it was when it was new; a is what made the bytes of a foreign one, and x the image if there is one.
+func (m *Memory) reset(a MemoryAllocator, x *memoryImage) error {
 	size, least := uintptr(m.Size()), uintptr(m.limits.Min)*wasmPage
 	switch {
 	case m.still > 0:
@@ -161,6 +186,7 @@ func (m *Memory) reset(a MemoryAllocator) error {
 	switch {
 	case !m.filed:
 		m.clean(least, true)
+	case x.restore(m.base, least):
 	case !process.empty(m.base, least):
 		if err := place(m.base, least, protRW); err != nil {
 			return err
@@ -228,6 +254,7 @@ func (m *Memory) renew() error {
 		for n, has := range x.memories {
 			if has == m {
 				store64(x.data+uintptr(x.module.meta.Memories[n].Slot), uint64(m.desc))
+				x.filled = nil
 			}
 		}
 	}
