@@ -64,7 +64,7 @@ func readBlocks(t *testing.T, page string) (blocks []block) {
 // packages are what declarations may use, by name.
 var packages = map[string]string{
 	"bytes": "bytes", "context": "context", "debug": "runtime/debug", "errors": "errors", "filepath": "path/filepath", "fmt": "fmt", "fs": "io/fs",
-	"io": "io", "iter": "iter", "math": "math", "os": "os", "sha256": "crypto/sha256", "strings": "strings", "sync": "sync", "time": "time",
+	"io": "io", "iter": "iter", "math": "math", "os": "os", "runtime": "runtime", "sha256": "crypto/sha256", "strings": "strings", "sync": "sync", "time": "time",
 	"waot": "github.com/waot-project/waot", "host": "github.com/waot-project/waot/host", "sign": "github.com/waot-project/waot/host/sign",
 }
 
@@ -236,6 +236,13 @@ func main() {
 	}
 
 	fmt.Println("serve", must(serve(ctx, module("add"), 40, 2)))
+	pool := newPool(module("cat"))
+	for _, text := range []string{"first", "second"} {
+		var out strings.Builder
+		status, err := request(ctx, pool, strings.NewReader(text), &out)
+		fmt.Println("request", status, err, out.String())
+	}
+	pool.Close()
 
 	lib := instance("add", nil)
 	linked := must(link(ctx, lib.Store(), lib, module("many")))
@@ -285,6 +292,8 @@ const embeddingWant = `compileFile true
 compileOnce plugin
 compileOnce plugin
 serve 42
+request 5 <nil> first
+request 6 <nil> second
 link [42]
 42 42 42 <nil>
 imports [] hello, world
