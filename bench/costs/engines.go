@@ -165,6 +165,19 @@ func (p *waotProgram) instantiate(wasi bool, stdout *os.File) (*waotInstance, er
 	return i, err
 }
 
+// reset makes the instance new, after some pages of its memory have been written.
+func (i *waotInstance) reset() error {
+	if memory, err := i.inst.Memory("memory"); err == nil {
+		for page := uint64(0); page < 20 && page*40_000 < memory.Size(); page++ {
+			memory.WriteUint8(uint32(page*40_000), 1)
+		}
+	}
+	if err := i.store.Reset(nil); err != nil || i.sys == nil {
+		return err
+	}
+	return i.sys.Reset()
+}
+
 func (i *waotInstance) close() error {
 	if i.sys != nil {
 		if err := i.sys.Close(); err != nil {

@@ -67,9 +67,13 @@ func allItems(m *modules) (items []item, closeAll func(), err error) {
 		return nil, nil, err
 	}
 	var programs []*wazeroProgram
+	var used []*waotInstance
 	closeAll = func() {
 		closeCalls()
 		null.Close()
+		for _, i := range used {
+			i.close()
+		}
 		for _, p := range programs {
 			p.close()
 		}
@@ -117,6 +121,13 @@ func allItems(m *modules) (items []item, closeAll func(), err error) {
 				return i.Close(context.Background())
 			})),
 		}})
+		fresh, err := x.waot.instantiate(x.wasi, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		used = append(used, fresh)
+		// wazero has no resets: an instance again.
+		items = append(items, item{"reset; instantiate and close: " + x.name, "us", pair{micros(once(fresh.reset)), items[len(items)-1].measure[wazeroEngine]}})
 	}
 	for _, x := range []struct {
 		name   string
