@@ -90,8 +90,12 @@ const (
 // resolve finds what the imports of a module stand for. Limits and types other than those
 // of functions are left to the instantiation.
 func (s *Store) resolve(m *meta.Module, imports Imports) (map[meta.ImportName]inproc.Extern, error) {
+	list := importsOf(m)
+	if len(list) == 0 {
+		return nil, nil
+	}
 	found := map[meta.ImportName]inproc.Extern{}
-	for _, d := range importsOf(m) {
+	for _, d := range list {
 		name := meta.ImportName{Module: d.Module, Name: d.Name}
 		v, ok := imports[d.Module][d.Name]
 		if !ok || v == nil {

@@ -20,7 +20,8 @@ type argLoc struct {
 // and one record.
 type funcType struct {
 	meta.FuncType
-	record uintptr // address of the canonical record
+	key    string  // the bytes of the canonical record
+	record uintptr // its address; 0 of a module's, which is no store's
 
 	// args and results are where the words of arguments and results are: a v128 has two, the low one first.
 	args, results []argLoc
@@ -48,22 +49,79 @@ type funcType struct {
 	refsIn, refsOut, refs   bool
 }
 
+// typeTable has the types of a store: few are looked through, and more are found by their keys.
+type typeTable struct {
+	all   []*funcType
+	byKey map[string]*funcType // nil while they are few
+}
+
+const fewTypes = 12
+
+// find returns the type with a key, or nil.
+func (t *typeTable) find(key string) *funcType {
+	if t.byKey != nil {
+		return t.byKey[key]
+	}
+	for _, f := range t.all {
+		if f.key == key {
+			return f
+		}
+	}
+	return nil
+}
+
+func (t *typeTable) add(f *funcType) {
+	if t.all = append(t.all, f); len(t.all) > fewTypes && t.byKey == nil {
+		t.byKey = make(map[string]*funcType, 4*fewTypes)
+		for _, f := range t.all {
+			t.byKey[f.key] = f
+		}
+	}
+	if t.byKey != nil {
+		t.byKey[f.key] = f
+	}
+}
+
 // internType returns the store's one funcType of type t.
 func (s *Store) internType(t *meta.FuncType) (*funcType, error) {
-	key := t.Record()
-	if f, ok := s.types[string(key)]; ok {
+	key := string(t.Record())
+	if f := s.types.find(key); f != nil {
 		return f, nil
 	}
-	record, err := s.alloc(uintptr(len(key)))
-	if err != nil {
-		return nil, err
-	}
-	copy(bytesAt(record, uintptr(len(key))), key)
 	f := newFuncType(t, s.config.CollectAlways)
+	f.key = key
+	return f, s.own(f)
+}
+
+// internModuleType is internType for type n of a module, which remembers what has been found out about it.
+func (s *Store) internModuleType(m *Module, n uint32) (*funcType, error) {
+	t := m.types[n].Load()
+	if t == nil {
+		t = newFuncType(&m.meta.Types[n], false)
+		t.key = string(t.FuncType.Record())
+		m.types[n].Store(t)
+	}
+	if f := s.types.find(t.key); f != nil {
+		return f, nil
+	}
+	if s.config.CollectAlways {
+		return s.internType(&m.meta.Types[n])
+	}
+	f := new(funcType)
+	*f = *t
+	return f, s.own(f)
+}
+
+// own makes f, which no store has, a type of the store.
+func (s *Store) own(f *funcType) error {
+	record, err := s.alloc(uintptr(len(f.key)))
+	if err != nil {
+		return err
+	}
+	copy(bytesAt(record, uintptr(len(f.key))), f.key)
 	f.record = record
-	s.types[string(key)] = f
-	s.typeOf[record] = f
-	return f, nil
+	s.types.add(f)
+	return nil
 }
 
 // maxValues is how many parameters or results a type may have: argLoc.offset has room for the words of as many vectors.

@@ -77,7 +77,8 @@ func (s *Store) InstantiateIn(ctx context.Context, m *Module, imports Resolver, 
 		return nil, err
 	}
 	defer done()
-	i := &Instance{store: s, module: m, types: make([]*funcType, len(m.meta.Types)), number: len(s.instances), allocator: a}
+	i := newInstance(m.meta)
+	i.store, i.module, i.number, i.allocator = s, m, len(s.instances), a
 	if err := i.resolve(imports); err != nil {
 		return nil, err
 	}
@@ -117,6 +118,35 @@ func (i *Instance) init(ctx context.Context) error {
 	}
 	i.made = true
 	return nil
+}
+
+// smallInstance is an instance of a small module with its index spaces, in one piece.
+type smallInstance struct {
+	Instance
+	types    [4]*funcType
+	funcs    [8]*Func
+	tables   [1]*Table
+	memories [1]*Memory
+	globals  [4]*Global
+}
+
+// newInstance makes an instance with room for what the module has.
+func newInstance(m *meta.Module) *Instance {
+	i := new(smallInstance)
+	i.Instance.types = roomFor(i.types[:], len(m.Types))
+	i.Instance.funcs = roomFor(i.funcs[:], len(m.Funcs))
+	i.Instance.tables = roomFor(i.tables[:], len(m.Tables))
+	i.Instance.memories = roomFor(i.memories[:], len(m.Memories))
+	i.Instance.globals = roomFor(i.globals[:], len(m.Globals))
+	return &i.Instance
+}
+
+// roomFor returns n elements, those given if they are enough.
+func roomFor[T any](given []T, n int) []T {
+	if n <= len(given) {
+		return given[:n:n]
+	}
+	return make([]T, n)
 }
 
 // place maps the image. If it succeeds the store owns the mapping, whatever fails later.
@@ -275,7 +305,7 @@ func (i *Instance) funcType(n uint32) (*funcType, error) {
 	if t := i.types[n]; t != nil {
 		return t, nil
 	}
-	t, err := i.store.internType(&i.module.meta.Types[n])
+	t, err := i.store.internModuleType(i.module, n)
 	i.types[n] = t
 	return t, err
 }
@@ -377,10 +407,6 @@ func (i *Instance) Global(name string) (*Global, error) { return lookUp[*Global]
 // resolve fetches and checks the imports.
 func (i *Instance) resolve(imports Resolver) error {
 	m := i.module.meta
-	i.funcs = make([]*Func, len(m.Funcs))
-	i.tables = make([]*Table, len(m.Tables))
-	i.memories = make([]*Memory, len(m.Memories))
-	i.globals = make([]*Global, len(m.Globals))
 	for n := range m.Funcs {
 		d := &m.Funcs[n]
 		if d.Import == nil {

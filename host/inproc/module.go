@@ -41,6 +41,8 @@ type Module struct {
 	imported int
 	refs     refRoots
 	exports  map[string]uint32
+	// types are those that stores have asked for, by index.
+	types []atomic.Pointer[funcType]
 }
 
 // Load checks an image and makes it ready to be mapped. It copies what it needs: the caller may change the bytes afterwards, but not
@@ -98,7 +100,7 @@ func (m *Module) describe(d *meta.Module) error {
 	if err := checkCPU(d.CPU, process.cpu); err != nil {
 		return err
 	}
-	m.meta, m.exports = d, make(map[string]uint32, len(d.Exports))
+	m.meta, m.exports, m.types = d, make(map[string]uint32, len(d.Exports)), make([]atomic.Pointer[funcType], len(d.Types))
 	for i := range d.Exports {
 		m.exports[d.Exports[i].Name] = uint32(i)
 	}

@@ -81,10 +81,10 @@ type Store struct {
 	cancelMu  sync.Mutex
 
 	// bindings are what stubs stand for: those of the helpers, then host functions.
-	bindings []binding
+	bindings      []binding
+	firstBindings [numHelperBindings]binding
 
-	types  map[string]*funcType  // by encoding
-	typeOf map[uintptr]*funcType // by record
+	types typeTable
 
 	instances []*Instance // by address
 	memories  []*Memory
@@ -123,13 +123,13 @@ func NewStore(c Config) (*Store, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	s := &Store{ownership: newOwnership(), config: c, types: map[string]*funcType{}, typeOf: map[uintptr]*funcType{}}
+	s := &Store{ownership: newOwnership(), config: c}
 	s.refs.room = minRefRoom
 	var err error
 	if s.fiber, err = s.newFiber(); err != nil {
 		return nil, err
 	}
-	s.bindings = make([]binding, numHelperBindings)
+	s.bindings = s.firstBindings[:]
 	s.bindings[bindMemoryGrow].grow = (*Store).memoryGrow
 	s.bindings[bindTableGrow].grow = (*Store).tableGrow
 	return s, nil
