@@ -9,7 +9,7 @@ import (
 )
 
 // Memory is a linear memory. The slices that Bytes and Read return are views: they stay valid
-// until the store is closed, show what compiled code writes, and write what compiled code reads. They do not grow with the
+// until the store is closed or an instance is reset, show what compiled code writes, and write what compiled code reads. They do not grow with the
 // memory. But memories of modules with CompileOptions.ExplicitBounds move when they grow: with them, views must not be used after that, unless they are from Read and
 // StoreOptions.KeepViews is set; of an allocator's memory, as long as the allocator says. After the store has been closed, methods
 // report failure (zero, nil, false), as do those of a nil *Memory; slices from before must
@@ -38,13 +38,13 @@ func (m *Memory) Bytes() []byte {
 	return l.All()
 }
 
-// Hold calls f with the whole memory, which stays where it is until f returns: meanwhile a memory that may move does not grow. It is for functions that are given
+// Hold calls f with the whole memory, which stays where it is until f returns: meanwhile a memory that may move does not grow, and nothing is reset. It is for functions that are given
 // the memory's bytes and call parts of the program that may call the module. It must be called inside of the store. A nil f does nothing.
 func (m *Memory) Hold(f func(bytes []byte)) {
 	if f == nil {
 		return
 	}
-	if m != nil && m.inproc().Movable() {
+	if m != nil {
 		m.inproc().KeepStill()
 		defer m.inproc().LetMove()
 	}
@@ -96,8 +96,11 @@ func (m *Memory) Read(offset, n uint32) (b []byte, ok bool) {
 		return nil, false
 	}
 	if m.inproc().Store().KeepsViews() {
-		b = m.inproc().Kept(p, uint64(offset), uint64(n))
+		b = l.Kept(p, uint64(offset), uint64(n))
 		runtime.KeepAlive(l)
+		if b == nil && m.use() != l {
+			return m.Read(offset, n) // the memory has been reset meanwhile
+		}
 		return b, b != nil
 	}
 	l.Lend()

@@ -7,11 +7,14 @@ import (
 	"maps"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/waot-project/waot/host/inproc"
 )
 
 // Pool hands out instances of one module, each in a store of its own, and takes them back: reset, so that nothing of one use is to be seen in the next. It is
-// for programs that run untrusted or stateful code for each request. Its methods may be called from any goroutine.
+// for programs that run untrusted or stateful code for each request. What Go functions remember is the program's affair (PoolOptions.Prepare). Its methods may be called from any goroutine.
 type Pool struct {
 	module  *Module
 	options PoolOptions
@@ -27,14 +30,15 @@ type Pool struct {
 type PoolOptions struct {
 	// Store is for the store of each instance.
 	Store *StoreOptions
-	// Imports returns what an instance imports, beside what System gives. It is called once for each store. The default is nothing.
+	// Imports returns what an instance imports, beside what System gives. It is called once for each store. Memories, tables and globals that it makes are not
+	// reset: Prepare must do that. The default is nothing.
 	Imports func(*Store) (Imports, error)
 	// System makes what each instance has of the system, such as waot.NewWASI, which is reset with the instance. The default is nothing.
 	System func() (System, error)
 	// Prepare is called when an instance is new and whenever it has been reset, by the goroutine that needs it, or gives it back: for what an instance needs before it is
-	// used, such as waot.WASI.Initialize, or what Go functions remember of it. If it fails, the instance is closed.
+	// used, such as waot.WASI.Initialize, or what Go functions remember of it. If it fails, the instance is closed. The context is that of Get, or one that does not end.
 	Prepare func(ctx context.Context, inst *Instance) error
-	// Max bounds the instances that exist at one time. Get waits for one if there are so many. The default is no bound.
+	// Max bounds the instances that exist at one time, those included that were given back while they ran. Get waits for one if there are so many. The default is no bound.
 	Max int
 	// Idle bounds the instances that are kept while nobody has them. The default is Max, or without Max the number of processors that Go uses.
 	Idle int
@@ -53,7 +57,7 @@ type PoolInstance struct {
 	*Instance
 	// System is what PoolOptions.System has made for the instance; nil without that.
 	System System
-	of     *pooled
+	of     atomic.Pointer[pooled]
 }
 
 // pooled is an instance and what belongs to it alone.
@@ -62,6 +66,7 @@ type pooled struct {
 	store *Store
 	inst  *Instance
 	sys   System
+	first inproc.Holdings // of the store, when the instance was new
 }
 
 // NewPool returns a pool of instances of m, which must stay open as long as the pool is. o may be nil. The pool has no instances yet.
@@ -92,12 +97,23 @@ func (p *Pool) Get(ctx context.Context) (*PoolInstance, error) {
 			return nil, ErrClosed
 		}
 	}
+	done := false
+	defer func() { // the program's functions may panic
+		if !done {
+			p.free()
+		}
+	}()
+	if ctx == nil {
+		ctx = context.Background()
+	}
 	x, err := p.take(ctx)
 	if err != nil {
-		p.free()
 		return nil, err
 	}
-	return &PoolInstance{x.inst, x.sys, x}, nil
+	done = true
+	out := &PoolInstance{Instance: x.inst, System: x.sys}
+	out.of.Store(x)
+	return out, nil
 }
 
 // take takes an instance that is idle, or makes one.
@@ -116,10 +132,16 @@ func (p *Pool) take(ctx context.Context) (*pooled, error) {
 	}
 	p.mu.Unlock()
 	x := &pooled{pool: p}
+	made := false
+	defer func() {
+		if !made {
+			x.close(func() {})
+		}
+	}()
 	if err := x.make(ctx); err != nil {
-		x.close()
 		return nil, err
 	}
+	made = true
 	return x, nil
 }
 
@@ -138,9 +160,11 @@ func (x *pooled) make(ctx context.Context) (err error) {
 	}
 	imports := Imports{}
 	if o.System != nil {
-		if x.sys, err = o.System(); err != nil {
+		sys, err := o.System()
+		if err != nil {
 			return err
 		}
+		x.sys = sys
 		maps.Copy(imports, x.sys.Imports())
 	}
 	if o.Imports != nil {
@@ -153,7 +177,11 @@ func (x *pooled) make(ctx context.Context) (err error) {
 	if x.inst, err = x.store.Instantiate(ctx, x.pool.module, imports); err != nil {
 		return err
 	}
-	return x.prepare(ctx)
+	if err := x.prepare(ctx); err != nil {
+		return err
+	}
+	x.first, err = x.store.inproc().Holdings()
+	return err
 }
 
 func (x *pooled) prepare(ctx context.Context) error {
@@ -163,19 +191,21 @@ func (x *pooled) prepare(ctx context.Context) error {
 	return nil
 }
 
-// close closes what there is of it.
-func (x *pooled) close() {
-	// Code may still run, on another goroutine: whoever gave the instance back did not wait for it.
+// close closes what there is of it, and then calls closed.
+func (x *pooled) close(closed func()) {
 	if x.store != nil && errors.Is(x.store.Close(), ErrBusy) {
+		// Code runs, on another goroutine: whoever gave the instance back did not wait for it.
 		go func() {
 			for wait := time.Millisecond; errors.Is(x.store.Close(), ErrBusy); wait = min(2*wait, time.Second) {
 				time.Sleep(wait)
 			}
 			x.closeSystem()
+			closed()
 		}()
 		return
 	}
 	x.closeSystem()
+	closed()
 }
 
 func (x *pooled) closeSystem() {
@@ -184,41 +214,63 @@ func (x *pooled) closeSystem() {
 	}
 }
 
-// reset makes all of it new.
+// reset makes all of it new: the system first, since the start function may use it.
 func (x *pooled) reset() error {
-	// All of the store: Imports may have instantiated other modules in it.
-	if err := x.store.Reset(nil); err != nil {
+	ctx := context.Background()
+	err := x.store.do(func(p *inproc.Store) error {
+		if p.Running() {
+			return ErrBusy
+		}
+		if x.sys != nil {
+			if err := x.sys.Reset(); err != nil {
+				return err
+			}
+		}
+		// All of the store: Imports may have made other instances in it.
+		return hostError(p.Reset(ctx))
+	})
+	if err != nil {
 		return err
 	}
-	if x.sys != nil {
-		if err := x.sys.Reset(); err != nil {
-			return err
-		}
+	if err := x.prepare(ctx); err != nil {
+		return err
 	}
-	return x.prepare(nil)
+	if now, err := x.store.inproc().Holdings(); err != nil || now != x.first {
+		return errors.Join(err, ErrBusy) // the last user has made something that stays
+	}
+	return nil
 }
 
-// Release gives the instance back. It is reset before anybody else gets it; if that fails, or if there are enough, it is closed. No code of it may run any more. What was looked up in
+// Release gives the instance back. It is reset before anybody else gets it. It is closed if that fails, if there are enough, or if something was made in its store that a
+// reset does not take away. No code of it should run any more: it would be closed when that ends. What was looked up in
 // the instance must not be used. A second call does nothing.
 func (x *PoolInstance) Release() {
-	if at := x.end(); at != nil && (at.reset() != nil || !at.pool.keep(at)) {
-		at.close()
-		at.pool.free()
+	at := x.end()
+	if at == nil {
+		return
 	}
+	kept := false
+	defer func() { // Prepare may panic
+		if !kept {
+			at.close(at.pool.free)
+		}
+	}()
+	kept = at.reset() == nil && at.pool.keep(at)
 }
 
 // Discard closes the instance instead of giving it back.
 func (x *PoolInstance) Discard() {
 	if at := x.end(); at != nil {
-		at.close()
-		at.pool.free()
+		at.close(at.pool.free)
 	}
 }
 
 // end takes the instance away from the caller; it returns nil if that has happened before.
 func (x *PoolInstance) end() *pooled {
-	at := x.of
-	x.of, x.Instance, x.System = nil, nil, nil
+	at := x.of.Swap(nil)
+	if at != nil {
+		x.Instance, x.System = nil, nil
+	}
 	return at
 }
 
@@ -250,7 +302,7 @@ func (p *Pool) Close() error {
 	p.mu.Unlock()
 	close(p.closing)
 	for _, x := range idle {
-		x.close()
+		x.close(func() {})
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func TestPoolErrors(t *testing.T) {
 	sys := &poolSystem{sum: &sum, open: &open}
 	refuse := errors.New("refused")
 	var prepare, makes error
-	o := &host.PoolOptions{Max: 1,
+	o := &host.PoolOptions{Max: 2, // one will run when it is given back
 		System:  func() (host.System, error) { open.Add(1); return sys, makes },
 		Prepare: func(context.Context, *host.Instance) error { return prepare },
 		Imports: func(s *host.Store) (host.Imports, error) { return nil, nil },
@@ -186,6 +186,7 @@ func TestPoolErrors(t *testing.T) {
 		}
 		*what = nil
 	}
+	open.Add(-3) // what was made with an error is not closed
 	x := must[*host.PoolInstance](t)(p.Get(bg))
 	inst := x.Instance
 	sys.fails = true
@@ -228,5 +229,95 @@ func TestPoolErrors(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatal(fmt.Sprint("what was given back while it ran stays: ", open.Load(), before))
 		}
+	}
+}
+
+// TestPoolStart: the system is new before the start function runs again.
+func TestPoolStart(t *testing.T) {
+	sys := &orderedSystem{}
+	p := host.NewPool(text(t, `(module (import "env" "seen" (func $seen)) (start $seen))`), &host.PoolOptions{Max: 1, System: func() (host.System, error) { return sys, nil }})
+	defer p.Close()
+	for range 3 {
+		must[*host.PoolInstance](t)(p.Get(bg)).Release()
+	}
+	if got, want := strings.Join(sys.what, " "), "start reset start reset start reset start"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+type orderedSystem struct{ what []string }
+
+func (s *orderedSystem) Imports() host.Imports {
+	return host.Imports{"env": {"seen": func() { s.what = append(s.what, "start") }}}
+}
+func (s *orderedSystem) Reset() error { s.what = append(s.what, "reset"); return nil }
+func (s *orderedSystem) Close() error { return nil }
+
+// TestPoolPanics: what panics in functions of the program, or ends its goroutine, takes no place for ever; nor does a nil system with an error.
+func TestPoolPanics(t *testing.T) {
+	panics, module := false, text(t, `(module (func (export "f")))`)
+	fail := func() {
+		if panics {
+			panic("in the program")
+		}
+	}
+	for _, o := range []*host.PoolOptions{
+		{Prepare: func(context.Context, *host.Instance) error { fail(); return nil }},
+		{Imports: func(*host.Store) (host.Imports, error) { fail(); return nil, nil }},
+		{System: func() (host.System, error) { fail(); return &orderedSystem{}, nil }},
+		{System: func() (host.System, error) {
+			if panics {
+				return (*orderedSystem)(nil), errors.New("none")
+			}
+			return &orderedSystem{}, nil
+		}},
+	} {
+		o.Max = 1
+		p := host.NewPool(module, o)
+		try := func(f func()) {
+			defer func() { recover() }()
+			f()
+		}
+		panics = true
+		for range 3 {
+			try(func() {
+				if x, err := p.Get(bg); err == nil {
+					t.Error("no panic, nor error")
+					x.Discard()
+				}
+			})
+		}
+		panics = false
+		x := must[*host.PoolInstance](t)(p.Get(bg))
+		panics = true
+		try(x.Release)
+		panics = false
+		must[*host.PoolInstance](t)(p.Get(nil)).Release()
+		p.Close()
+	}
+}
+
+// TestPoolLeftBehind: an instance whose user has made something in the store is not handed out again.
+func TestPoolLeftBehind(t *testing.T) {
+	module := text(t, `(module (memory (export "memory") 1 5) (table (export "t") 1 externref) (func (export "f")))`)
+	p := host.NewPool(module, &host.PoolOptions{Max: 1})
+	defer p.Close()
+	for name, leave := range map[string]func(s *host.Store, inst *host.Instance){
+		"nothing":     func(s *host.Store, inst *host.Instance) { must[*host.Memory](t)(inst.Memory("memory")).Grow(2) },
+		"an instance": func(s *host.Store, inst *host.Instance) { must[*host.Instance](t)(s.Instantiate(bg, module, nil)) },
+		"a memory":    func(s *host.Store, inst *host.Instance) { must[*host.Memory](t)(s.NewMemory(host.Limits{Min: 1})) },
+		"a function":  func(s *host.Store, inst *host.Instance) { must[*host.Func](t)(s.NewFunc(func() {})) },
+		"a claim":     func(s *host.Store, inst *host.Instance) { must[uint64](t)(s.ExternRef(5)) },
+		"a reference": func(s *host.Store, inst *host.Instance) { must[*host.Table](t)(inst.Table("t")).Set(0, 5) },
+	} {
+		x := must[*host.PoolInstance](t)(p.Get(bg))
+		inst := x.Instance
+		leave(inst.Store(), inst)
+		x.Release()
+		x = must[*host.PoolInstance](t)(p.Get(bg))
+		if again, want := x.Instance == inst, name == "nothing" || name == "a reference"; again != want {
+			t.Errorf("%s is left: the same instance again: %v", name, again)
+		}
+		x.Release()
 	}
 }

@@ -238,6 +238,13 @@ func TestResetErrors(t *testing.T) {
 	if err := inst.Reset(ctx); !errors.As(err, &cancelled) {
 		t.Error(err)
 	}
+	// A memory is held.
+	must[*host.Memory](t)(inst.Memory("memory")).Hold(func(b []byte) {
+		if err := inst.Reset(bg); !errors.Is(err, host.ErrBusy) {
+			t.Error(err)
+		}
+		b[len(b)-1]++
+	})
 	// Another instance needs what has grown.
 	invoke(t, inst, "disturb", nil, int32(3))
 	other := text(t, `(module (import "m" "memory" (memory 2)) (func (export "f") (result i32) (i32.load (i32.const 65536))))`)

@@ -56,7 +56,7 @@ type MemoryAllocator interface {
 }
 
 // LinearMemory is the bytes of one memory. Reallocate is first called for the size at the beginning, and then for each growth that the store's limits allow; a
-// slice from before is not used any more after that. It is not called at the same time as code of the store runs. The memory does not grow while it runs. Free is called when the store is closed.
+// slice from before is not used any more after that. It is not called at the same time as code of the store runs. The memory does not grow while it runs. Free is called when the store is closed, and when the memory is reset, after the bytes that take the place have been allocated.
 type LinearMemory interface {
 	// Reallocate returns size bytes, that begin with those of before and go on with zeroes; nil if there is no room.
 	Reallocate(size uint64) []byte

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/waot-project/waot"
@@ -72,6 +73,12 @@ func (s *server) close() {
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), deadline)
 	defer cancel()
+	// No context ends the reading of a body.
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(deadline))
+	if strings.ContainsRune(r.URL.Path, 0) {
+		http.Error(w, "NUL in the path", http.StatusBadRequest)
+		return
+	}
 	out, err := s.run(ctx, r)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -46,3 +46,18 @@ func KeepNothing() (end func()) {
 	process.canEmpty, process.clears = false, 0
 	return func() { process.canEmpty, process.clears = could, maxCleared }
 }
+
+// LoseImages makes the files of memories' images unusable until the function that it returns is called.
+func (m *Module) LoseImages() (back func()) {
+	were := make([]int, len(m.images))
+	for i := range m.images {
+		if were[i] = m.images[i].fd; were[i] >= 0 {
+			m.images[i].fd = 1 << 20
+		}
+	}
+	return func() {
+		for i := range m.images {
+			m.images[i].fd = were[i]
+		}
+	}
+}

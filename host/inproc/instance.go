@@ -77,34 +77,47 @@ func (s *Store) InstantiateIn(ctx context.Context, m *Module, imports Resolver, 
 		return nil, err
 	}
 	defer done()
+	if s.restoring {
+		return nil, ErrBusy
+	}
 	i := newInstance(m.meta)
-	i.store, i.module, i.number, i.allocator = s, m, len(s.instances), a
-	if err := i.resolve(imports); err != nil {
+	i.store, i.module, i.allocator = s, m, a
+	if err := i.make(imports, o); err != nil {
 		return nil, err
-	}
-	if err := i.checkLimits(); err != nil {
-		return nil, err
-	}
-	if err := i.place(); err != nil {
-		return nil, err
-	}
-	if err := i.define(); err != nil {
-		return nil, err
-	}
-	if err := i.fill(); err != nil {
-		return nil, err
-	}
-	if err := i.mapImages(); err != nil {
-		return nil, err
-	}
-	i.memory, _ = i.Memory("memory")
-	if o != nil && o.Made != nil {
-		o.Made(i)
 	}
 	if err := i.init(ctx); err != nil {
 		return nil, err
 	}
 	return i, nil
+}
+
+// make makes all of the instance, before any of its code runs.
+func (i *Instance) make(imports Resolver, o *InstanceOptions) error {
+	i.store.instantiating++
+	defer func() { i.store.instantiating-- }()
+	if err := i.resolve(imports); err != nil {
+		return err
+	}
+	if err := i.checkLimits(); err != nil {
+		return err
+	}
+	if err := i.place(); err != nil {
+		return err
+	}
+	if err := i.define(); err != nil {
+		return err
+	}
+	if err := i.fill(); err != nil {
+		return err
+	}
+	if err := i.mapImages(); err != nil {
+		return err
+	}
+	i.memory, _ = i.Memory("memory")
+	if o != nil && o.Made != nil {
+		o.Made(i)
+	}
+	return nil
 }
 
 // init runs the init function, the module's last.
@@ -168,6 +181,7 @@ func (i *Instance) place() error {
 	})
 	s.cancelMu.Lock()
 	defer s.cancelMu.Unlock()
+	i.number = len(s.instances)
 	s.instances = slices.Insert(s.instances, at, i)
 	i.addRefRoots()
 	if s.cancelled.Load() != 0 {

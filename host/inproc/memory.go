@@ -48,8 +48,9 @@ type Memory struct {
 	// at is where the bytes are for those who are not inside the store; nil once it has been freed.
 	at atomic.Pointer[Location]
 	// advised says that the system has been advised about a part of the reservation, filed that a file is mapped in the memory, beside those of views.
-	advised, filed bool
-	views          *views
+	// imaged says that all of the module's image is.
+	advised, filed, imaged bool
+	views                  *views
 }
 
 // NewMemory makes a memory, which is movable if the store has an allocator. The error is a *LimitError or *SystemError.
@@ -120,7 +121,7 @@ func (s *Store) newReserved(l Limits, limit uint64) (*Memory, error) {
 		return nil, err
 	}
 	store64(m.desc-baseBelow, uint64(base))
-	m.at.Store(newLocation(base, 0))
+	m.at.Store(newLocation(base, 0, v))
 	return m, nil
 }
 

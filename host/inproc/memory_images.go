@@ -79,7 +79,7 @@ func (x *memoryImage) restore(base, size uintptr) bool {
 	if !process.empties() || x.bytes() == nil {
 		return false
 	}
-	return process.scanner.written(base, size, func(e extent) {
+	return process.scanner.written(base, size, true, func(e extent) {
 		pages := bytesAt(e.low, e.size)
 		at := e.low - base
 		// In front of the image, in it, and behind it.
@@ -120,14 +120,16 @@ func (i *Instance) mapImages() error {
 			continue
 		}
 		if x.fd >= 0 {
-			if i.memories[n].filed {
+			m := i.memories[n]
+			if m.imaged {
 				continue // it has been emptied, to the image
 			}
-			i.memories[n].filed = true
-			err := process.withoutSpares(func() error { return placeFile(i.memories[n].base+x.low, x.size, protRW, false, x.fd, x.offset) })
+			m.filed = true
+			err := process.withoutSpares(func() error { return placeFile(m.base+x.low, x.size, protRW, false, x.fd, x.offset) })
 			if err != nil {
 				return err
 			}
+			m.imaged = true
 			continue
 		}
 		for _, p := range x.pieces {

@@ -21,13 +21,15 @@ type Location struct {
 	state  atomic.Uint32
 	viewed *atomic.Bool // outlives the location
 	base   uintptr
-	size   atomic.Uint64 // of the memory; it grows, but at a location of a movable one
+	size   atomic.Uint64 // of the memory; it grows, but at a location of a movable one, and is smaller after a reset
 	// bytes are those at base if an allocator made them: they may be of Go's heap.
-	bytes []byte
+	bytes   []byte
+	foreign bool   // an allocator made them
+	views   *views // of the memory as long as it is here
 }
 
-func newLocation(base uintptr, size uint64) *Location {
-	l := &Location{base: base, viewed: new(atomic.Bool)}
+func newLocation(base uintptr, size uint64, v *views) *Location {
+	l := &Location{base: base, viewed: new(atomic.Bool), views: v}
 	l.size.Store(size)
 	return l
 }

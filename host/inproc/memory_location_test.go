@@ -186,7 +186,7 @@ func TestGraveOfWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		// This is how a memory ends that has asked for huge pages.
-		l := newLocation(low+memoryHeader, pageSize)
+		l := newLocation(low+memoryHeader, pageSize, nil)
 		process.buryMemory(spareMemory{low: low, end: end, open: pageSize + bytes64(abi.MemoryReservation)}, l)
 		runtime.KeepAlive(l)
 		l = nil

@@ -82,14 +82,14 @@ func (m *Memory) hold(b []byte) {
 	}
 	store64(m.desc-baseBelow, uint64(m.base))
 	store64(m.desc-sizeBelow, uint64(len(b)))
-	l := newLocation(m.base, uint64(len(b)))
+	l := newLocation(m.base, uint64(len(b)), m.views)
 	if m.foreign != nil {
-		l.bytes = b
+		l.bytes, l.foreign = b, true
 	}
 	m.at.Store(l)
 }
 
-// KeepStill keeps a movable memory from moving, and so from growing, until as many calls of LetMove.
+// KeepStill keeps a movable memory from moving, and so from growing, and any memory from being reset, until as many calls of LetMove.
 func (m *Memory) KeepStill() { m.still++ }
 
 // LetMove ends KeepStill.
@@ -125,7 +125,7 @@ func (m *Memory) move(size uintptr) bool {
 	return true
 }
 
-// reallocate asks the allocator. That may call code which wants the memory to grow, and would be overtaken then: a memory never shrinks.
+// reallocate asks the allocator. That may call code which wants the memory to grow, and would be overtaken then: growth never makes a memory smaller.
 func (m *Memory) reallocate(size uintptr) []byte {
 	m.KeepStill()
 	defer m.LetMove()

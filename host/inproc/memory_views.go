@@ -65,20 +65,20 @@ func (s *Store) newViews(pages uint64) (v *views, err error) {
 	return v, err
 }
 
-// Kept returns a part of the memory, whose address is own, as a slice that is valid as long as somebody has it; nil if the memory has been freed meanwhile. It
-// needs Config.KeepViews. How long a slice of an allocator's memory is valid, the allocator says.
-func (m *Memory) Kept(own unsafe.Pointer, offset, size uint64) []byte {
-	if m.foreign != nil {
+// Kept returns a part of the memory at the location, whose address is own, as a slice that is valid as long as somebody has it; nil if the memory has been freed meanwhile, or
+// is somewhere else after a reset. It needs Config.KeepViews. How long a slice of an allocator's memory is valid, the allocator says.
+func (l *Location) Kept(own unsafe.Pointer, offset, size uint64) []byte {
+	if l.foreign {
 		return unsafe.Slice((*byte)(own), size)
 	}
 	p := extent{uintptr(offset), uintptr(size)}
-	if v := m.views.last.Load(); v != nil && v.contains(p) {
+	if v := l.views.last.Load(); v != nil && v.contains(p) {
 		return v.slice(p)
 	}
 	if size == 0 {
 		return []byte{}
 	}
-	return m.views.find(own, p)
+	return l.views.find(own, p)
 }
 
 // find is Kept for a part that the last view has not.

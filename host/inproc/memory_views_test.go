@@ -127,5 +127,5 @@ func (m *Memory) slice(offset, n uint64) []byte {
 	l := m.Use()
 	p := l.At(offset, n)
 	defer runtime.KeepAlive(l)
-	return m.Kept(p, offset, n)
+	return l.Kept(p, offset, n)
 }

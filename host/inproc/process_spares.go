@@ -105,7 +105,7 @@ func (p *processState) empties() bool {
 
 // zero is empty for anonymous memory that can be written, all of whose pages may have been touched.
 func (p *processState) zero(addr, size uintptr) bool {
-	if size > seldomWritten && p.empties() && p.scanner.written(addr, size, func(x extent) { clear(bytesAt(x.low, x.size)) }) {
+	if size > seldomWritten && p.empties() && p.scanner.written(addr, size, false, func(x extent) { clear(bytesAt(x.low, x.size)) }) {
 		return true
 	}
 	if size > p.clears {

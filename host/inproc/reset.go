@@ -27,75 +27,132 @@ func (i *Instance) SetOwner(o ModuleOwner) { i.owner = o }
 
 // Reset makes the instance what it was when it was new: memories, tables and globals of its own, and dropped segments. Then the
 // init function runs, ended by ctx as CallContext has it. What the instance imports stays as it is, but for its
-// active segments, which are written again. The errors are ErrBusy, also while code of the store runs, ErrClosed, and those of Instantiate: after these
-// the instance may be reset again, but must not be used.
+// active segments, which are written again. The errors are ErrBusy, also while code of the store runs, ErrClosed, *LinkError, and nothing has happened then; and those of Instantiate: after
+// these the instance may be reset again, but must not be used.
 func (i *Instance) Reset(ctx context.Context) error {
 	done, err := i.store.hold()
 	if err != nil {
 		return err
 	}
 	defer done()
-	return i.reset(ctx)
+	if i.closed {
+		return ErrClosed
+	}
+	one := [1]*Instance{i}
+	return i.store.reset(ctx, one[:])
+}
+
+// Running reports whether code of the store runs, or an instance is being made or reset: then nothing can be reset. It is for the goroutine inside.
+func (s *Store) Running() bool {
+	return s.depth > 0 || len(s.parked) > 0 || s.instantiating > 0 || s.restoring
+}
+
+// Holdings is how much a store has. It is the same after a reset of all instances, unless something was made that stays.
+type Holdings struct {
+	used                usage
+	instances, bindings int
+	refs                int
+}
+
+// Holdings collects references and returns what the store has. The errors are ErrBusy and ErrClosed.
+func (s *Store) Holdings() (Holdings, error) {
+	done, err := s.hold()
+	if err != nil {
+		return Holdings{}, err
+	}
+	defer done()
+	if len(s.refs.inUse) > 0 {
+		s.collectRefs()
+	}
+	return Holdings{s.used, len(s.instances), len(s.bindings), len(s.refs.inUse)}, nil
 }
 
 // Reset resets all instances, in the order in which they were made, but for those whose init function has never returned. What Go code has made, a memory for example,
-// stays as it is.
+// stays as it is. The errors are those of Instance.Reset; an instance that Instance.Close has closed is reset, too.
 func (s *Store) Reset(ctx context.Context) error {
 	done, err := s.hold()
 	if err != nil {
 		return err
 	}
 	defer done()
-	if len(s.instances) == 1 { // without a list
-		return s.instances[0].resetMade(ctx)
+	var few [4]*Instance
+	all := few[:0]
+	for _, i := range s.instances {
+		if i.made {
+			all = append(all, i)
+		}
 	}
-	all := slices.SortedFunc(slices.Values(s.instances), func(a, b *Instance) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(all, func(a, b *Instance) int { return cmp.Compare(a.number, b.number) })
+	return s.reset(ctx, all)
+}
+
+// reset resets instances, in this order. If it may not, it changes nothing.
+func (s *Store) reset(ctx context.Context, all []*Instance) error {
+	if s.Running() {
+		return ErrBusy
+	}
+	for n, i := range all {
+		if err := i.keepModule(); err != nil {
+			for _, i := range all[:n] {
+				i.letModule()
+			}
+			return err
+		}
+	}
+	defer func() {
+		for _, i := range all {
+			i.letModule()
+		}
+	}()
 	for _, i := range all {
-		if err := i.resetMade(ctx); err != nil {
+		if err := i.mayReset(); err != nil {
+			return err
+		}
+	}
+	if err := s.restore(all); err != nil {
+		return err
+	}
+	if len(s.refs.inUse) > 0 {
+		s.collectRefs()
+	}
+	for _, i := range all {
+		if err := i.init(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (i *Instance) resetMade(ctx context.Context) error {
-	if !i.made {
-		return nil
-	}
-	return i.reset(ctx)
-}
-
-// reset is Reset inside the store.
-func (i *Instance) reset(ctx context.Context) error {
-	s := i.store
-	switch {
-	case s.depth > 0 || len(s.parked) > 0:
-		return ErrBusy
-	case i.closed:
-		return ErrClosed
-	}
-	if i.owner != nil {
-		if err := i.owner.Use(); err != nil {
+// restore makes what instances own new. Allocators of the program run meanwhile, which must not make instances.
+func (s *Store) restore(all []*Instance) error {
+	s.restoring = true
+	defer func() { s.restoring = false }()
+	for _, i := range all {
+		if err := i.restore(); err != nil {
 			return err
 		}
-		defer i.owner.Release()
+		if err := i.mapImages(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepModule keeps the module open until letModule.
+func (i *Instance) keepModule() error {
+	if i.owner != nil {
+		return i.owner.Use()
 	}
 	if i.module.closed.Load() {
 		return ErrClosed
 	}
-	if err := i.mayReset(); err != nil {
-		return err
+	return nil
+}
+
+func (i *Instance) letModule() {
+	if i.owner != nil {
+		i.owner.Release()
 	}
-	if err := i.restore(); err != nil {
-		return err
-	}
-	if err := i.mapImages(); err != nil {
-		return err
-	}
-	if len(s.refs.inUse) > 0 {
-		s.collectRefs()
-	}
-	return i.init(ctx)
 }
 
 // restore makes what the instance owns new, without what the init function does.
@@ -172,12 +229,12 @@ func (i *Instance) imageOf(n int) *memoryImage {
 func (m *Memory) reset(a MemoryAllocator, x *memoryImage) error {
 	size, least := uintptr(m.Size()), uintptr(m.limits.Min)*wasmPage
 	switch {
-	case m.still > 0:
-		return ErrBusy
 	case m.foreign != nil:
 		return m.resetForeign(a)
 	case m.own != nil:
-		m.clean(size, m.views.file < 0)
+		if m.views.file < 0 || !emptyFile(m.views.file, size) {
+			m.clean(size, m.views.file < 0)
+		}
 		m.shrink(size, least)
 		return nil
 	case m.store.config.KeepViews || size > least && !m.leave(least):
@@ -186,12 +243,12 @@ func (m *Memory) reset(a MemoryAllocator, x *memoryImage) error {
 	switch {
 	case !m.filed:
 		m.clean(least, true)
-	case x.restore(m.base, least):
-	case !process.empty(m.base, least):
+	case m.imaged && (x.restore(m.base, least) || process.empty(m.base, least)):
+	default:
 		if err := place(m.base, least, protRW); err != nil {
 			return err
 		}
-		m.filed = false // the image is mapped again
+		m.filed, m.imaged = false, false // the image is mapped again
 	}
 	if size > least {
 		// One call removes both the pages and the access to them.
@@ -247,7 +304,7 @@ func (m *Memory) renew() error {
 	}
 	old := &Memory{store: s, base: m.base, desc: m.desc, limits: m.limits, open: m.open, end: m.end, advised: m.advised, filed: m.filed, views: m.views}
 	old.at.Store(m.at.Load())
-	m.base, m.desc, m.open, m.end, m.advised, m.filed, m.views = fresh.base, fresh.desc, fresh.open, fresh.end, false, false, fresh.views
+	m.base, m.desc, m.open, m.end, m.advised, m.filed, m.imaged, m.views = fresh.base, fresh.desc, fresh.open, fresh.end, false, false, false, fresh.views
 	m.at.Store(fresh.at.Load())
 	old.free()
 	for _, x := range s.instances {
@@ -269,21 +326,33 @@ func (m *Memory) resetForeign(a MemoryAllocator) error {
 	}
 	size, least, old := uintptr(m.Size()), uintptr(m.limits.Min)*wasmPage, m.foreign
 	m.foreign = fresh
-	b := m.reallocate(least)
-	if uintptr(len(b)) < least {
+	done := false
+	defer func() { // the allocator may panic
+		if done {
+			old.Free()
+			return
+		}
 		m.foreign = old
 		fresh.Free()
+	}()
+	b := m.reallocate(least)
+	if uintptr(len(b)) < least {
 		return &SystemError{Op: "allocating a memory", Err: ErrNoSpace}
 	}
 	m.at.Load().end()
 	m.hold(b[:least:least])
 	m.shrink(size, least)
-	old.Free()
+	done = true
 	return nil
 }
 
-// mayReset returns what keeps the instance from being reset: other instances may rely on memories or tables that have grown.
+// mayReset returns what keeps the instance from being reset: a memory is held, or other instances rely on memories or tables that have grown.
 func (i *Instance) mayReset() error {
+	for _, m := range i.memories[i.importedMemories():] {
+		if m.still > 0 {
+			return ErrBusy
+		}
+	}
 	if len(i.store.instances) == 1 {
 		return nil
 	}

@@ -70,3 +70,74 @@ func TestResetWithoutEmptying(t *testing.T) {
 		}
 	}
 }
+
+// TestResetBesideViews: a slice of a memory that is reset between the look-up of the place and the making of the slice is none of a shorter file.
+func TestResetBesideViews(t *testing.T) {
+	m, err := wat.Assemble([]byte(`(module (memory (export "memory") 1 200))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image(m.Wasm, opt.O1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := inproc.NewStore(inproc.Config{KeepViews: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	mod, err := s.Load(img)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst, err := s.Instantiate(mod, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := inst.MainMemory()
+	mem.Grow(100)
+	l := mem.Use()
+	p := l.At(50<<16, 8)
+	if err := inst.Reset(nil); err != nil {
+		t.Fatal(err)
+	}
+	if b := l.Kept(p, 50<<16, 8); b != nil && b[0] != 0 {
+		t.Error(b)
+	}
+}
+
+// TestResetAfterFailure: a reset that fails for want of the image is made good by the next one.
+func TestResetAfterFailure(t *testing.T) {
+	m, err := wat.Assemble([]byte(`(module (memory (export "memory") 4) (data (i32.const 100000) "abcdefgh"))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image(m.Wasm, opt.O1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := inproc.NewStore(inproc.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	mod, err := s.Load(img)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst, err := s.Instantiate(mod, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := inst.MainMemory()
+	mem.Grow(1)
+	mem.Use()
+	back := mod.LoseImages()
+	if err := inst.Reset(nil); err == nil {
+		t.Skip("no image of the memory is a file here")
+	}
+	back()
+	if err := inst.Reset(nil); err != nil || string(mem.Bytes()[100_000:100_008]) != "abcdefgh" {
+		t.Errorf("%v: %q", err, mem.Bytes()[100_000:100_008])
+	}
+}

@@ -59,7 +59,7 @@ type Config struct {
 //
 // The zero Store is a closed one.
 //
-// Nothing is unmapped before Close: functions and references stay valid
+// Nothing is unmapped before Close, but what has grown when an instance is reset: functions and references stay valid
 // whatever becomes of the instance they are from.
 type Store struct {
 	// What every call uses comes first, in one cache line: an empty call takes a tenth longer otherwise.
@@ -87,13 +87,16 @@ type Store struct {
 	types typeTable
 
 	instances []*Instance // by address
-	memories  []*Memory
-	tables    []*Table
-	modules   []*Module
-	refs      references
-	funcs     []funcRun         // all functions, by their words
-	described map[uintptr]*Func // by descriptor, those that compiled code has shown
-	used      usage
+	// instantiating counts the instances that are being made, before their code runs; restoring says that instances are made what they were.
+	instantiating int
+	restoring     bool
+	memories      []*Memory
+	tables        []*Table
+	modules       []*Module
+	refs          references
+	funcs         []funcRun         // all functions, by their words
+	described     map[uintptr]*Func // by descriptor, those that compiled code has shown
+	used          usage
 
 	// slabs hold type records, descriptors and globals of the host.
 	slabs             []extent

@@ -202,6 +202,12 @@ func mapFile(fd int, offset, size uintptr) ([]byte, error) {
 	return bytesAt(at, size), nil
 }
 
+// emptyFile makes the first size bytes of a file zero, and reports whether it could. It gives their pages back.
+func emptyFile(fd int, size uintptr) bool {
+	const keepSize, punchHole = 1, 2
+	return size == 0 || syscall.Fallocate(fd, keepSize|punchHole, 0, int64(size)) == nil
+}
+
 // dupFile returns another descriptor of a file, which is none of the numbers of the standard streams.
 func dupFile(fd uintptr) (int, error) {
 	d, _, e := syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_DUPFD_CLOEXEC, firstFile)

@@ -74,7 +74,7 @@ func (s *scanner) works() bool {
 		defer munmap(at, 4*pageSize)
 		store64(at+2*pageSize, load64(at+pageSize)+1)
 		var found []extent
-		known := s.written(at, 4*pageSize, func(x extent) { found = append(found, x) })
+		known := s.written(at, 4*pageSize, false, func(x extent) { found = append(found, x) })
 		if !known || len(found) != 1 || found[0].low != at+2*pageSize {
 			return false
 		}
@@ -82,16 +82,22 @@ func (s *scanner) works() bool {
 	return true
 }
 
-// written calls f for all pages that have been written, in rows. It reports false if it cannot say, or they are more than maxWritten; then it has not called f.
-func (s *scanner) written(addr, size uintptr, f func(extent)) bool {
+// written calls f for all pages that have been written, in rows. It reports false if it cannot say, or they are more than maxWritten; then it has not called f. Pages of the
+// system's one page of zeros have mostly been read only; but where a file is mapped, the system has put it in the place of zeros that were written (KSM): zeros says that
+// they count.
+func (s *scanner) written(addr, size uintptr, zeros bool, f func(extent)) bool {
 	if s.file < 0 {
 		return false
 	}
 	x := s.pool.Get().(*pageScan)
 	defer s.pool.Put(x)
 	end := uint64(addr + alignUp(size, pageSize))
+	not := uint64(pageFile | pageZero)
+	if zeros {
+		not = pageFile
+	}
 	*x = pageScan{size: uint64(unsafe.Offsetof(x.found)), start: uint64(addr), end: end, numRegions: maxWritten, maxPages: maxWritten,
-		inverted: pageFile | pageZero, wanted: pageFile | pageZero, anyOf: pagePresent | pageSwapped, told: pagePresent}
+		inverted: not, wanted: not, anyOf: pagePresent | pageSwapped, told: pagePresent}
 	x.regions = uint64(uintptr(unsafe.Pointer(&x.found)))
 	n, _, e := syscall.Syscall(syscall.SYS_IOCTL, uintptr(s.file), uintptr(pagemapScan), uintptr(unsafe.Pointer(x)))
 	runtime.KeepAlive(x)

@@ -25,6 +25,9 @@ func TestSystemReset(t *testing.T) {
 		}
 		return len(list)
 	}
+	if err := inst.Store().Reset(context.Background()); err != nil { // which opens what the process keeps
+		t.Fatal(err)
+	}
 	before := files()
 	for n, text := range []string{"some text", "other text", "", "more"} {
 		if n > 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/waot-project/waot/host"
@@ -21,6 +22,7 @@ type System struct {
 // opening directories and streams, and of arguments that contain NUL; on other systems than Linux it is host.ErrUnsupported.
 func NewSystem(o *Options) (*System, error) {
 	s := &System{options: *cmp.Or(o, new(Options))}
+	s.options.Args, s.options.Env = slices.Clone(s.options.Args), slices.Clone(s.options.Env)
 	var err error
 	if s.wasi, err = open(&s.options); err != nil {
 		return nil, err
@@ -40,7 +42,7 @@ func open(o *Options) (*wasi.Context, error) {
 }
 
 // Reset makes the system what it was when it was new: descriptors that the program has opened are closed, and what the options of NewSystem name is opened again. What was
-// read from a Reader is gone, and what was written stays written. The errors are those of NewSystem, after which the system is closed, and host.ErrClosed.
+// read from a Reader or an *os.File is gone, and what was written stays written. The errors are those of NewSystem, after which the system is closed, and host.ErrClosed.
 func (s *System) Reset() error { return s.Reopen(&s.options) }
 
 // Reopen is Reset with other options, such as the arguments and streams of the next run; nil stands for the zero Options. The next Reset is back at those

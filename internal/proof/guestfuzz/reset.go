@@ -41,7 +41,7 @@ func (w *world) refusesReset(i *instance, kept bool) {
 	err := i.real.Reset(nil)
 	var link *host.LinkError
 	switch {
-	case w.inside() && errors.Is(err, host.ErrBusy):
+	case w.inside() && (!i.closed && errors.Is(err, host.ErrBusy) || i.closed && errors.Is(err, host.ErrClosed)):
 	case !w.inside() && (i.closed || !kept) && errors.Is(err, host.ErrClosed):
 	case !w.inside() && !i.closed && kept && errors.As(err, &link):
 	default:
