@@ -41,7 +41,9 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Fatal(http.ListenAndServe("localhost:8080", s))
+	err = http.ListenAndServe("localhost:8080", s)
+	s.close()
+	log.Fatal(err)
 }
 
 // server runs a program for each request.
