@@ -21,11 +21,11 @@ import (
 var publicFuncs = map[string]any{
 	"waot.Compile": waot.Compile, "waot.CompileContext": waot.CompileContext, "waot.CompileObject": waot.CompileObject,
 	"waot.CompileObjectContext": waot.CompileObjectContext, "waot.F32": waot.F32, "waot.F64": waot.F64, "waot.FuncRef": waot.FuncRef,
-	"waot.I32": waot.I32, "waot.I64": waot.I64, "waot.Load": waot.Load, "waot.LoadFile": waot.LoadFile, "waot.NewStore": waot.NewStore,
+	"waot.I32": waot.I32, "waot.I64": waot.I64, "waot.Load": waot.Load, "waot.LoadFile": waot.LoadFile, "waot.NewPool": waot.NewPool, "waot.NewStore": waot.NewStore,
 	"waot.NewWASI": waot.NewWASI, "waot.OpenCache": waot.OpenCache, "waot.ParseText": waot.ParseText, "waot.ParseTextContext": waot.ParseTextContext, "waot.Validate": waot.Validate, "waot.ValidateContext": waot.ValidateContext, "waot.Preemption": waot.Preemption,
 	"waot.Ref": waot.Ref, "waot.SignObject": waot.SignObject, "waot.TextPlace": waot.TextPlace, "waot.V128": waot.V128,
 	"host.F32": host.F32, "host.F64": host.F64, "host.FuncRef": host.FuncRef, "host.I32": host.I32, "host.I64": host.I64, "host.Load": host.Load,
-	"host.LoadFile": host.LoadFile, "host.NewStore": host.NewStore, "host.Preemption": host.Preemption, "host.Ref": host.Ref, "host.V128": host.V128,
+	"host.LoadFile": host.LoadFile, "host.NewPool": host.NewPool, "host.NewStore": host.NewStore, "host.Preemption": host.Preemption, "host.Ref": host.Ref, "host.V128": host.V128,
 	"sign.NewMAC": sign.NewMAC, "sign.NewPrivate": sign.NewPrivate, "sign.NewPublic": sign.NewPublic, "sign.ParsePEM": sign.ParsePEM, "sign.Unsigned": sign.Unsigned,
 	"wasirun.New": wasirun.New, "wasirun.NewSystem": wasirun.NewSystem, "wasirun.Run": wasirun.Run,
 	"wasi.New": wasi.New, "wasi.Functions": wasi.Functions, "wasi.Types": wasi.Types[int],
@@ -51,7 +51,8 @@ func live(t *testing.T) []any {
 	s := get(waot.NewStore(nil)).(*waot.Store)
 	inst := get(s.Instantiate(nil, mod, nil)).(*waot.Instance)
 	program := get(wasirun.New(nil, mod, nil)).(*wasirun.Program)
-	list := []any{mod, s, inst, program, get(waot.NewWASI(nil)), get(wasi.New(nil)), get(sign.NewMAC([]byte(strings.Repeat("k", sign.MinSecret)))),
+	pool := waot.NewPool(mod, nil)
+	list := []any{mod, s, inst, program, pool, get(pool.Get(nil)), get(waot.NewWASI(nil)), get(wasi.New(nil)), get(sign.NewMAC([]byte(strings.Repeat("k", sign.MinSecret)))),
 		get(waot.OpenCache(&waot.CacheOptions{Dir: t.TempDir()}))}
 	for _, x := range inst.Exports() {
 		list = append(list, x)
@@ -62,7 +63,7 @@ func live(t *testing.T) []any {
 // zeros returns a zero value of each publicFuncs type with methods, and of each that is an argument.
 func zeros() []any {
 	return []any{new(waot.Cache), new(waot.CacheError), new(waot.CompileLimitError), new(waot.FuncError), new(waot.ModuleError), new(waot.TextError),
-		new(host.Caller), new(host.Func), new(host.Global), new(host.Instance), new(host.Memory), new(host.Module), new(host.Snapshot), new(host.Store),
+		new(host.Caller), new(host.Func), new(host.Global), new(host.Instance), new(host.Memory), new(host.Module), new(host.Pool), new(host.PoolInstance), new(host.Snapshot), new(host.Store),
 		new(host.Table), new(host.Trap), new(host.ExternType), new(host.FuncType), new(host.Kind), new(host.Limits), new(host.TrapCode), new(host.ValType), new(host.Value),
 		new(hosterr.CPUError), new(hosterr.CancelError), new(hosterr.Error), new(hosterr.LimitError), new(hosterr.LinkError), new(hosterr.ObjectError),
 		new(hosterr.ReferenceError), new(hosterr.SystemError), new(sign.Error), new(sign.Key), new(wasirun.ExitError), new(wasirun.Program), new(wasirun.System),
@@ -90,7 +91,7 @@ func TestAllListed(t *testing.T) {
 		}
 		m := declared.FindStringSubmatch(line)
 		switch {
-		case m == nil || m[1] == "MemoryAllocator" || m[1] == "LinearMemory": // programs implement these
+		case m == nil || m[1] == "MemoryAllocator" || m[1] == "LinearMemory" || m[1] == "System": // programs implement these
 		case m[1] != "" && !types["*"+pkg+"."+m[1]]:
 			t.Errorf("no zero value of %s.%s", pkg, m[1])
 		case m[1] == "" && publicFuncs[pkg+"."+m[2]] == nil:

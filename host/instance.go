@@ -183,12 +183,21 @@ func (i *Instance) Store() *Store {
 	return (*Store)(i.inproc().Store())
 }
 
-// Name returns the name of the instance's module.
-func (i *Instance) Name() string { return i.inproc().Module().Meta().Name }
+// Name returns the name of the instance's module; "" for a nil or zero Instance.
+func (i *Instance) Name() string {
+	if i.Store() == nil {
+		return ""
+	}
+	return i.inproc().Module().Meta().Name
+}
 
 // Close makes further look-ups of exports fail with ErrClosed. What has been looked up stays
 // usable. Memory is given back when the store is closed.
-func (i *Instance) Close() { i.inproc().Close() }
+func (i *Instance) Close() {
+	if i.Store() != nil {
+		i.inproc().Close()
+	}
+}
 
 // Export returns the export of that name: a *Func, *Memory, *Table or *Global. The errors are
 // ErrNotExported, ErrBusy and ErrClosed.
@@ -219,6 +228,9 @@ func (i *Instance) Export(name string) (any, error) {
 // empty if the instance or store is closed, or another goroutine is inside.
 func (i *Instance) Exports() map[string]any {
 	all := map[string]any{}
+	if i.Store() == nil {
+		return all
+	}
 	for _, e := range i.inproc().Module().Meta().Exports {
 		if x, err := i.Export(e.Name); err == nil {
 			all[e.Name] = x

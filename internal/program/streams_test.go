@@ -218,7 +218,14 @@ func TestFewFilesPoll(t *testing.T) {
 		m := machine(t, target)
 		cmd := m.Command(t.Context(), build(t, target, module, new(program.Options)))
 		cmd = exec.CommandContext(t.Context(), "sh", append([]string{"-c", `ulimit -n 100 && exec "$@"`, "sh"}, cmd.Args...)...)
-		cmd.Stdin, cmd.Stdout = bytes.NewReader([]byte("input")), new(bytes.Buffer)
+		r, w, err := os.Pipe() // what is in it can be read from the start
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		defer w.Close()
+		w.WriteString("input")
+		cmd.Stdin, cmd.Stdout = r, new(bytes.Buffer)
 		if err := cmd.Run(); err != nil {
 			t.Errorf("%s: %v", target, err)
 		}
