@@ -2,7 +2,7 @@ package remote
 
 import (
 	"bufio"
-	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -105,15 +105,15 @@ func (f *fault) err() error {
 // conn is one side of a connection.
 type conn struct {
 	w      *bufio.Writer
-	enc    *gob.Encoder
-	dec    *gob.Decoder
+	enc    *json.Encoder
+	dec    *json.Decoder
 	answer func(*message) *message
 	broken error // why nothing can be sent or received any more
 }
 
 func newConn(r io.Reader, w io.Writer) *conn {
-	c := &conn{w: bufio.NewWriter(w), dec: gob.NewDecoder(bufio.NewReader(r))}
-	c.enc = gob.NewEncoder(c.w)
+	c := &conn{w: bufio.NewWriter(w), dec: json.NewDecoder(bufio.NewReader(r))}
+	c.enc = json.NewEncoder(c.w)
 	return c
 }
 

@@ -4,7 +4,7 @@
 // Place in the pipeline: beside it: an engine for package spectest, and the process that serves it
 // by an engine of its own.
 //
-// The two sides talk over a pair of pipes, by encoding/gob. Each sends a message and waits for the
+// The two sides talk over a pair of pipes, as JSON: the tables of encoding/gob would be made whenever the command starts. Each sends a message and waits for the
 // reply; until that comes, it answers what the other asks, such as what an import is, or
 // a call of a host function. So at any time one side works and the other waits.
 //
