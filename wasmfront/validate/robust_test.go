@@ -80,15 +80,16 @@ func TestTruncated(t *testing.T) {
 	})
 }
 
-// TestFlipped changes every byte of modules in two of five ways, by turns.
+// TestFlipped changes every byte of modules in five ways; at the full level, which has all modules, in two of them by turns.
 func TestFlipped(t *testing.T) {
 	flips := [...]byte{0x01, 0x10, 0x40, 0x80, 0xFF}
+	ways := testenv.Cases(len(flips), len(flips), 2)
 	limit, step := robustness()
 	corpus(t, limit, step, func(b []byte) {
 		m := append([]byte(nil), b...)
 		for i := range m {
-			for k := range 2 {
-				m[i] = b[i] ^ flips[(2*i+k)%len(flips)]
+			for k := range ways {
+				m[i] = b[i] ^ flips[(ways*i+k)%len(flips)]
 				checkInput(t, m)
 			}
 			m[i] = b[i]
