@@ -136,6 +136,8 @@ const (
 	ErrRestore = host.ErrRestore
 	// ErrGuardPages means that a store with an allocator was to make a memory for code without explicit bounds checks.
 	ErrGuardPages = host.ErrGuardPages
+	// ErrFuel means that a store was to have code that counts fuel and code that does not.
+	ErrFuel = host.ErrFuel
 )
 
 // The trap codes.
@@ -151,4 +153,6 @@ const (
 	TrapBadConversion        = host.TrapBadConversion
 	TrapStackOverflow        = host.TrapStackOverflow
 	TrapNullReference        = host.TrapNullReference
+	// TrapOutOfFuel is raised in front of the first operator of a basic block that costs more fuel than is left (CompileOptions.Fuel, StoreOptions.Fuel).
+	TrapOutOfFuel = host.TrapOutOfFuel
 )

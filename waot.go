@@ -77,6 +77,7 @@ package waot
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
@@ -84,6 +85,7 @@ import (
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/internal/cache"
+	"github.com/waot-project/waot/wasmfront/fuel"
 )
 
 // CompileOptions say how to compile. A field that is zero means its default, as does a nil pointer for all.
@@ -111,6 +113,12 @@ type CompileOptions struct {
 	ExplicitBounds bool
 	// Regalloc is the register allocator: "linear", the default, "ssa", or "local", which compiles fastest.
 	Regalloc string
+	// Fuel makes code count how much fuel is left (StoreOptions.Fuel): each operator costs some, and each basic block is charged for all of its operators before it runs. The count is the
+	// same on all machines, however code is optimized. Modules of one store must all count, or none of them.
+	Fuel FuelMode
+	// FuelCosts is what operators cost: lines of an operator's name and its cost, from 0 to 1000. Operators that are not named cost 1, or what docs/fuel.md says of the few that cost more or
+	// nothing.
+	FuelCosts string
 	// Deterministic gives the same results on all machines: NaNs that operators compute are canonical, and relaxed
 	// operators do what the specification's deterministic profile says.
 	Deterministic bool
@@ -132,6 +140,19 @@ type CompileOptions struct {
 	Progress func(done, total int)
 }
 
+// FuelMode says how code counts fuel.
+type FuelMode uint8
+
+const (
+	// FuelOff: code does not count.
+	FuelOff FuelMode = iota
+	// FuelExact: code traps (TrapOutOfFuel) in front of the first block that costs more than is left.
+	FuelExact
+	// FuelSlack: the count is as exact, but code does not compare it. It traps once the host looks: where it calls a Go function, and otherwise about every 10
+	// milliseconds, when Go's scheduler interrupts it; never in between if Preemption returns an error.
+	FuelSlack
+)
+
 // Compile compiles a module and makes it ready to be instantiated. wasm is a module in the binary format. The errors are
 // *ModuleError, *FuncError, *CompileLimitError, those of Load, and one for an unknown target, CPU or register allocator.
 func Compile(wasm []byte, o *CompileOptions) (*Module, error) {
@@ -142,7 +163,10 @@ func Compile(wasm []byte, o *CompileOptions) (*Module, error) {
 // the compilation is left then. Only the last step, which puts the code into memory, is not interrupted; it takes one or two
 // milliseconds for each megabyte of code.
 func CompileContext(ctx context.Context, wasm []byte, o *CompileOptions) (*Module, error) {
-	c := compileOptions(ctx, o)
+	c, err := compileOptions(ctx, o)
+	if err != nil {
+		return nil, err
+	}
 	s := &cache.Source{Wasm: wasm, Fingerprint: c.Fingerprint(), Name: c.Name, Image: func() (*inproc.Image, error) {
 		r, err := compile.Module(wasm, c)
 		if err != nil {
@@ -179,12 +203,16 @@ func CompileObjectContext(ctx context.Context, wasm []byte, o *CompileOptions) (
 }
 
 func compileWasm(ctx context.Context, wasm []byte, o *CompileOptions) (*compile.Result, error) {
-	r, err := compile.Module(wasm, compileOptions(ctx, o))
+	c, err := compileOptions(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	r, err := compile.Module(wasm, c)
 	return r, compileError(err)
 }
 
 // compileOptions converts options, which may be nil.
-func compileOptions(ctx context.Context, o *CompileOptions) compile.Options {
+func compileOptions(ctx context.Context, o *CompileOptions) (compile.Options, error) {
 	if o == nil {
 		o = &CompileOptions{}
 	}
@@ -194,5 +222,13 @@ func compileOptions(ctx context.Context, o *CompileOptions) compile.Options {
 	if o.NoOptimize {
 		c.OptLevel = opt.O0
 	}
-	return c
+	if o.Fuel == FuelOff {
+		return c, nil
+	}
+	var err error
+	if c.Fuel, err = fuel.Parse(o.FuelCosts); err != nil {
+		return c, fmt.Errorf("waot: costs of fuel: %w", err)
+	}
+	c.FuelSlack = o.Fuel == FuelSlack
+	return c, nil
 }

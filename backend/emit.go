@@ -342,6 +342,20 @@ func (e *Emitter) TrapLabel(code abi.TrapCode, src uint32) machbuffer.Label {
 	return l
 }
 
+// Charge emits what follows the subtraction from the count of fuel, the current instruction: branch branches to a trap aside if the count is below 0, from which
+// a host may go on behind the branch. If what runs out is to be noticed elsewhere, that is nothing.
+func (e *Emitter) Charge(in *Inst, src uint32, branch func(*Emitter, machbuffer.Label)) {
+	if abi.TrapCode(in.Trap) == abi.TrapNone {
+		return
+	}
+	site := e.site(abi.TrapCode(in.Trap), abi.FaultUndefined, 0, src)
+	l := e.Buf.DeferTrap(in.Trap, site)
+	e.noteSideTrap(site, l)
+	branch(e, l)
+	e.Buf.Resume()
+	e.resumeSideTrap(site)
+}
+
 // site adds a trap site without its offset, and returns its number, from 1, for the machine buffer.
 func (e *Emitter) site(code abi.TrapCode, fault abi.FaultKind, memory, src uint32) machbuffer.TrapSite {
 	e.sites = append(e.sites, abi.TrapSite{Code: code, Fault: fault, Memory: uint8(memory), Src: src})

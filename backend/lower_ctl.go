@@ -150,6 +150,22 @@ func lowerTrap(l *Emit, _ clif.Inst, d *clif.InstData) {
 	l.Push(Inst{Op: OpTrap, Trap: d.Cond}, regalloc.IsTerminator)
 }
 
+func lowerCharge(l *Emit, _ clif.Inst, d *clif.InstData) {
+	l.charge(Inst{Op: l.Target.Common.Charge, Size: 8, Imm: int64(d.Imm), Trap: d.Cond})
+}
+
+func lowerChargeBy(l *Emit, _ clif.Inst, d *clif.InstData) {
+	l.Ops = append(l.Ops, regalloc.UseOf(l.Use(d.ArgA()), regalloc.Reg))
+	l.charge(Inst{Op: l.Target.Common.ChargeBy, Size: 8, Trap: d.Cond})
+}
+
+func (l *Emit) charge(in Inst) {
+	if !l.Target.CountsFuel {
+		panic("a charge for a target without a register for the count of fuel")
+	}
+	l.Push(in, 0)
+}
+
 func lowerJump(l *Emit, _ clif.Inst, _ *clif.InstData) { l.JumpIfOne() }
 
 // JumpIfOne appends the end of the block being lowered if the block has one successor, and reports that.

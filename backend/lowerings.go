@@ -37,6 +37,8 @@ var sharedLowerings = [clif.NumOpcodes]LowerFunc{
 	clif.OpElemDrop:   lowerElemDrop,
 	clif.OpElemSet:    lowerElemSet,
 	clif.OpTrap:       lowerTrap,
+	clif.OpCharge:     lowerCharge,
+	clif.OpChargeBy:   lowerChargeBy,
 	clif.OpCall:       lowerCall,
 	clif.OpCallRef:    lowerCallRef,
 	clif.OpJump:       lowerJump,

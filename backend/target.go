@@ -23,6 +23,8 @@ type Target struct {
 	CallClobbers regalloc.Clobbers
 	// Shapes are the operands of the instructions, by Op.
 	Shapes *Shapes
+	// CountsFuel: a register that allocators do not know has the count of fuel, and code may have charges.
+	CountsFuel bool
 	// Common are the rows that all machines have.
 	Common CommonRows
 
@@ -159,6 +161,9 @@ type CommonRows struct {
 	// temporary. If the check is misspeculated, the index is 0, except in JumpTableBare. JumpChain does the same
 	// by comparisons: use.
 	JumpTable, JumpTableBare, JumpChain Op
+	// Charge subtracts Inst.Imm from the count of fuel, and ChargeBy a register: use. If the count is below zero then, they trap with Inst.Trap, unless that is
+	// none. The register of the count is no operand.
+	Charge, ChargeBy Op
 }
 
 // LowerFunc appends the VCode of one CLIF instruction.

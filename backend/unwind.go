@@ -52,15 +52,23 @@ func (e *Emitter) Returned() {
 
 // sideTrap is a trap aside of the code that leads there, and whether the registers are saved there.
 type sideTrap struct {
-	site  machbuffer.TrapSite
-	label machbuffer.Label
-	saved bool
+	site    machbuffer.TrapSite
+	label   machbuffer.Label
+	saved   bool
+	resumed bool
 }
 
 // noteSideTrap notes the trap aside that the code being emitted leads to.
 func (e *Emitter) noteSideTrap(site machbuffer.TrapSite, label machbuffer.Label) {
 	if len(e.Out.Unsaved) > 0 {
-		e.sideTraps = append(e.sideTraps, sideTrap{site, label, e.saved})
+		e.sideTraps = append(e.sideTraps, sideTrap{site: site, label: label, saved: e.saved})
+	}
+}
+
+// resumeSideTrap notes that the trap aside noted last, that of site, is resumed.
+func (e *Emitter) resumeSideTrap(site machbuffer.TrapSite) {
+	if n := len(e.sideTraps); n > 0 && e.sideTraps[n-1].site == site {
+		e.sideTraps[n-1].resumed = true
 	}
 }
 
@@ -77,7 +85,7 @@ func (e *Emitter) changes(res *machbuffer.Result) []abi.CFIChange {
 		e.VC.In.Stop.PollAt(i)
 		if t := &res.Traps[i]; len(traps) > 0 && traps[0].site == t.Site {
 			veneers = e.mergeVeneers(&m, veneers, t.Offset)
-			m.aside(t.Offset, e.Target.Buffer.TrapBytes(), traps[0].saved)
+			m.aside(t.Offset, e.Target.Buffer.TrapBytes(traps[0].resumed), traps[0].saved)
 			traps = traps[1:]
 		}
 	}

@@ -191,6 +191,16 @@ func (b *Builder) Bound(x, n Value, code abi.TrapCode) Value {
 	return b.emit1(InstData{Op: OpBound, Type: I64, Args: [3]uint32{uint32(x), uint32(n)}, Cond: uint8(code)}, I64)
 }
 
+// Charge consumes n units of fuel, at most MaxCharge, and ChargeBy as many as the i64 n says; code is TrapOutOfFuel or TrapNone.
+func (b *Builder) Charge(n uint64, code abi.TrapCode) Inst {
+	return b.emit(InstData{Op: OpCharge, Imm: n, Cond: uint8(code)})
+}
+
+// ChargeBy: see Charge.
+func (b *Builder) ChargeBy(n Value, code abi.TrapCode) {
+	b.emit(InstData{Op: OpChargeBy, Args: [3]uint32{uint32(n)}, Cond: uint8(code)})
+}
+
 // SigCheck traps unless callee is a function of type sig.
 func (b *Builder) SigCheck(sig SigIndex, callee Value) {
 	b.emit(InstData{Op: OpSigCheck, Aux: uint32(sig), Args: [3]uint32{uint32(callee)}})

@@ -28,6 +28,8 @@ const (
 	FormatTrap            // Cond abi.TrapCode
 	FormatTrapIf          // A, Cond abi.TrapCode
 	FormatBound           // A, B, Cond abi.TrapCode
+	FormatCharge          // Imm, Cond abi.TrapCode, which may be none
+	FormatChargeBy        // A, Cond abi.TrapCode, which may be none
 	FormatJump            // B Target
 	FormatBranch          // A condition, B Target if not zero, C Target if zero
 	FormatBrTable         // A index (i32), pool list (B offset, C length) of Targets; the last is the default; Cond 0 or TableRare
@@ -283,6 +285,8 @@ const (
 	OpTrapIf
 	OpBound
 	OpSigCheck
+	OpCharge
+	OpChargeBy
 	OpCall
 	OpCallRef
 	OpJump
@@ -291,6 +295,9 @@ const (
 	OpReturn
 	NumOpcodes
 )
+
+// MaxCharge is the most units of one OpCharge.
+const MaxCharge = 1<<24 - 1
 
 // Operations on numbers and vectors are pure, but for those that traps marks.
 
@@ -521,6 +528,10 @@ var opInfos = [NumOpcodes]OpInfo{
 	// made from it stays in bounds. Only if A and B are constants may A replace it.
 	OpBound:    {Name: "bound", Format: FormatBound, Sig: "CC:C", Effects: effect.Traps, Types: tI64},
 	OpSigCheck: ent("sig_check", EntSig, "F:.", tNone, effect.Traps), // uninitialized_element if null, bad_signature if the type differs
+	// Imm or A units of fuel, without sign, are consumed. If that is more than there are, it traps, or, with the code none, does not: the host looks.
+	// There is no call in between, and what was known of the instance holds behind it, also if the host lets the code go on.
+	OpCharge:   {Name: "charge", Format: FormatCharge, Sig: ":.", Effects: effect.Traps | effect.ReadFuel | effect.WriteFuel, Types: tNone},
+	OpChargeBy: {Name: "charge_by", Format: FormatChargeBy, Sig: "l:.", Effects: effect.Traps | effect.ReadFuel | effect.WriteFuel, Types: tNone},
 	OpCall:     {Name: "call", Format: FormatCall, Effects: effect.Traps | effect.Calls | effect.All, Types: tNone, Entity: EntFunc},
 	OpCallRef:  {Name: "call_ref", Format: FormatCallRef, Effects: effect.Traps | effect.Calls | effect.All, Types: tNone, Entity: EntSig}, // A, of the right type, not null
 	OpJump:     {Name: "jump", Format: FormatJump, Effects: effect.Control, Types: tNone},

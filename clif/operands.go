@@ -32,6 +32,7 @@ var layouts = [...]layout{
 	FormatStore:    {operands: 2},
 	FormatTrapIf:   {operands: 1},
 	FormatBound:    {operands: 2},
+	FormatChargeBy: {operands: 1},
 	FormatJump:     {target: 1, numTargets: 1},
 	FormatBranch:   {operands: 1, target: 1, numTargets: 2},
 	FormatBrTable:  {operands: 1, list: listOfTargets},

@@ -166,6 +166,12 @@ var formats = [...]func(*Printer, *strings.Builder, *InstData){
 	FormatBound: func(_ *Printer, b *strings.Builder, d *InstData) {
 		fmt.Fprintf(b, " %v, %v, %v", d.ArgA(), d.ArgB(), d.Trap())
 	},
+	FormatCharge: func(_ *Printer, b *strings.Builder, d *InstData) {
+		fmt.Fprintf(b, " %d, %v", d.Imm, d.Trap())
+	},
+	FormatChargeBy: func(_ *Printer, b *strings.Builder, d *InstData) {
+		fmt.Fprintf(b, " %v, %v", d.ArgA(), d.Trap())
+	},
 	FormatJump: func(p *Printer, b *strings.Builder, d *InstData) { b.WriteString(" " + p.target(Target(d.Args[1]))) },
 	FormatBranch: func(p *Printer, b *strings.Builder, d *InstData) {
 		fmt.Fprintf(b, " %v, %s, %s", d.ArgA(), p.target(Target(d.Args[1])), p.target(Target(d.Args[2])))

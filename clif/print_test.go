@@ -89,7 +89,7 @@ func TestOpcodeEffects(t *testing.T) {
 		if !e.Sound() {
 			t.Errorf("%v: the effects are %b", op, e)
 		}
-		touched := e.Read() | e.Written()
+		touched := (e.Read() | e.Written()) &^ effect.Fuel // which no entity has
 		of := touched
 		for _, entity := range []clif.Entity{info.Entity, info.Entity2} {
 			if p := parts[entity]; p != 0 && of&p == 0 {

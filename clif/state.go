@@ -13,6 +13,7 @@ const (
 	StateTable      = StateSet(effect.Table)      // contents of tables
 	StateTableSize  = StateSet(effect.TableSize)  // sizes of tables
 	StateSegments   = StateSet(effect.Segments)   // lengths and contents of segments
+	StateFuel       = StateSet(effect.Fuel)       // the count of fuel
 	StateImported   = StateSet(effect.Global)     // mutable globals that are imported, of which two may be the same
 	stateGlobal0    = StateImported << 1          // the first of the other globals
 

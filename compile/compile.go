@@ -18,6 +18,7 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/fuel"
 	"github.com/waot-project/waot/wasmfront/translate"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
@@ -52,6 +53,10 @@ type Options struct {
 	NoSpectre bool
 	// ExplicitBounds makes code compare addresses with the sizes of memories, which then need no reservations and may move.
 	ExplicitBounds bool
+	// Fuel, if not nil, says what operators cost: code counts what is left, and traps where that is too little (docs/fuel.md). With FuelSlack it
+	// does not trap, so the host has to look.
+	Fuel      *fuel.Costs
+	FuelSlack bool
 	// Deterministic gives results that do not depend on the machine: the deterministic profile of the specification,
 	// with canonical NaNs.
 	Deterministic bool
@@ -101,8 +106,16 @@ func (o Options) Fingerprint() string {
 	if o.Target == "" {
 		o.Target = HostTarget()
 	}
-	return fmt.Sprintf("level %d, target %q, cpu %q, name %q, limits %+v, features %d, checker %t, fixpoint %t, spectre %t, explicit %t, deterministic %t, eager %t, verify %t, regalloc %q",
-		o.OptLevel, o.Target, o.CPU, o.Name, o.Limits, o.Features, !o.SkipChecker, o.Fixpoint, !o.NoSpectre, o.ExplicitBounds, o.Deterministic, o.EagerInlining, o.Verify, o.Regalloc)
+	return fmt.Sprintf("level %d, target %q, cpu %q, name %q, limits %+v, features %d, checker %t, fixpoint %t, spectre %t, explicit %t, deterministic %t, eager %t, verify %t, regalloc %q%s",
+		o.OptLevel, o.Target, o.CPU, o.Name, o.Limits, o.Features, !o.SkipChecker, o.Fixpoint, !o.NoSpectre, o.ExplicitBounds, o.Deterministic, o.EagerInlining, o.Verify, o.Regalloc, o.fuelText())
+}
+
+// fuelText is what Fingerprint says of fuel: nothing where code does not count it.
+func (o *Options) fuelText() string {
+	if o.Fuel == nil {
+		return ""
+	}
+	return fmt.Sprintf(", fuel, slack %t, costs %q", o.FuelSlack, o.Fuel)
 }
 
 // generate compiles one function; the Code is valid until the next call.
@@ -263,7 +276,7 @@ func (o *Options) module(wasm []byte) (*Result, error) {
 	if err := o.Limits.checkModule(wm); err != nil {
 		return nil, err
 	}
-	target, err := targetFor(o.Target, o.CPU)
+	target, err := o.machine()
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +315,7 @@ type Bodies func(clif.FuncIndex) (*clif.Func, error)
 // changes the bodies, unless OptLevel is opt.O0. Options.Jobs workers call body.
 func CLIF(m *clif.Module, body Bodies, o Options) (*Result, error) {
 	o.setDefaults()
-	target, err := targetFor(o.Target, o.CPU)
+	target, err := o.machine()
 	if err != nil {
 		return nil, err
 	}

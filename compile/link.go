@@ -389,6 +389,9 @@ func importOf(n *clif.ImportName) *meta.ImportName {
 func (l *linker) describe() {
 	m, cm, lay := l.m, l.cm, l.layout
 	m.ABI, m.Arch, m.CPU, m.Name = abi.Version, l.target.arch, l.target.cpu, cm.Name
+	if c := l.opt.Fuel; c != nil {
+		m.ABI, m.Fuel = abi.FuelVersion, &meta.Fuel{Slack: l.opt.FuelSlack, Costs: c.String()}
+	}
 	if m.Name == "" {
 		m.Name = l.opt.Name
 	}

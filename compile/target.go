@@ -63,8 +63,9 @@ func GOARCH(target string) string {
 // machine is a target with what the object says about it.
 type machine struct {
 	target   *backend.Target
-	arch     string // of the metadata
-	cpu      string // of the metadata
+	fuelled  func() *backend.Target // of code that counts fuel
+	arch     string                 // of the metadata
+	cpu      string                 // of the metadata
 	relaxed  translate.Relaxed
 	elf      objfile.Machine
 	property objfile.Section // .note.gnu.property
@@ -93,6 +94,15 @@ func (m *machine) savedRules(s regalloc.PRegSet) (rules []abi.CFIRule) {
 	return rules
 }
 
+// machine returns the machine that the options name.
+func (o *Options) machine() (*machine, error) {
+	m, err := targetFor(o.Target, o.CPU)
+	if err == nil && o.Fuel != nil {
+		m.target = m.fuelled()
+	}
+	return m, err
+}
+
 // targetFor returns the machine of the named target and processor; either may be empty.
 func targetFor(name, cpu string) (*machine, error) {
 	if name == "" {
@@ -118,7 +128,7 @@ func CodeTarget(target, cpu string) (*backend.Target, error) {
 
 // Translation returns what operators become with the given options.
 func (o *Options) Translation() (translate.Options, error) {
-	m, err := targetFor(o.Target, o.CPU)
+	m, err := o.machine()
 	if err != nil {
 		return translate.Options{}, err
 	}
@@ -129,6 +139,9 @@ func (o *Options) translation(m *machine) translate.Options {
 	t := translate.Options{NoSpectre: o.NoSpectre, Relaxed: m.relaxed}
 	if o.Deterministic {
 		t.Relaxed, t.CanonicalNaNs = translate.RelaxedDeterministic, true
+	}
+	if t.Fuel = o.Fuel; t.Fuel != nil && !o.FuelSlack {
+		t.OutOfFuel = abi.TrapOutOfFuel
 	}
 	return t
 }
@@ -159,7 +172,7 @@ func x64Machine(cpu string) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{target: x64.New(features), arch: "x86-64", cpu: "x86-64-v2", relaxed: translate.RelaxedX64, elf: objfile.X86_64,
+	m := &machine{target: x64.New(features), fuelled: func() *backend.Target { return x64.NewFuelled(features) }, arch: "x86-64", cpu: "x86-64-v2", relaxed: translate.RelaxedX64, elf: objfile.X86_64,
 		property: objfile.PropertyNote(objfile.X86V2), c: &sysv,
 		filler: 0xcc, // int3
 		relocs: &reloc.X64,

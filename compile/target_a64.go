@@ -23,7 +23,7 @@ func a64Machine(cpu string) (*machine, error) {
 		relaxed = translate.RelaxedA64Dot
 	}
 	veneer, _ := asm.Append(nil, &backend.Inst{Op: asm.B}, nil, nil)
-	return &machine{target: a64.New(features), arch: "aarch64", cpu: cpu, relaxed: relaxed, elf: objfile.AArch64,
+	return &machine{target: a64.New(features), fuelled: func() *backend.Target { return a64.NewFuelled(features) }, arch: "aarch64", cpu: cpu, relaxed: relaxed, elf: objfile.AArch64,
 		property: objfile.BTINote(), c: &aapcs64,
 		filler:        0, // udf #0
 		relocs:        &reloc.A64,

@@ -60,6 +60,8 @@ const (
 	ErrRestore = hosterr.ErrRestore
 	// ErrGuardPages means that a store with an allocator was to make a memory for code without explicit bounds checks.
 	ErrGuardPages = hosterr.ErrGuardPages
+	// ErrFuel means that a store was to have code that counts fuel and code that does not.
+	ErrFuel = hosterr.ErrFuel
 )
 
 // TrapCode says why compiled code trapped.
@@ -79,6 +81,8 @@ const (
 	TrapStackOverflow        = TrapCode(abi.TrapStackOverflow)
 	// TrapNullReference is for instructions on references that waot does not have yet; CLIF can raise it, and no Wasm module does.
 	TrapNullReference = TrapCode(abi.TrapNullReference)
+	// TrapOutOfFuel is raised in front of the first operator of a basic block that costs more fuel than is left (CompileOptions.Fuel, StoreOptions.Fuel).
+	TrapOutOfFuel = TrapCode(abi.TrapOutOfFuel)
 )
 
 // String returns the specification's wording, such as "out of bounds memory access".

@@ -92,6 +92,9 @@ func (m *Module) Imports() []ImportType { return importsOf(m.loaded().Inproc().M
 // Exports describes what instances of the module offer, in the order of the module.
 func (m *Module) Exports() []ExportType { return exportsOf(m.loaded().Inproc().Meta()) }
 
+// CountsFuel reports whether the code counts fuel (CompileOptions.Fuel).
+func (m *Module) CountsFuel() bool { return m.loaded().Inproc().Meta().Fuel != nil }
+
 // Close gives up what further instances would need. Instances that exist, and
 // instantiations in progress, are not affected. A module that is not closed is given up when the garbage collector finds
 // it. The error is ErrClosed if the module has been closed.

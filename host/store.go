@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/meta"
@@ -46,6 +47,13 @@ type StoreOptions struct {
 	// Allocator, if not nil, supplies the bytes of all memories of the store. It is for modules that were compiled with CompileOptions.ExplicitBounds: others
 	// cannot have memories here (ErrGuardPages), nor import one (a *LinkError).
 	Allocator MemoryAllocator
+	// Fuel is what the store has at first, and again after Reset, for modules that were compiled with CompileOptions.Fuel; at most 2^63 - 1. Without any, their
+	// code traps at once (TrapOutOfFuel).
+	Fuel uint64
+	// OutOfFuel, if not nil, is called where code needs more fuel than is left, with the context of the call. If it adds enough with AddFuel, the code goes on as if nothing
+	// had happened; otherwise it traps. An error ends the call, and is returned unchanged. Of the store and what belongs to it only Fuel and AddFuel may be used
+	// in it: the rest fails with ErrBusy, and memories must not be changed.
+	OutOfFuel func(ctx context.Context, s *Store) error
 }
 
 // MemoryAllocator supplies the bytes of memories. Their content and size are the module's business only, and the bytes may be anywhere: a slice of Go's heap, a
@@ -84,11 +92,17 @@ func NewStore(o *StoreOptions) (*Store, error) {
 	if o.Allocator != nil {
 		a = allocator{o.Allocator}
 	}
+	var s *inproc.Store
+	var outOfFuel inproc.FuelHandler
+	if f := o.OutOfFuel; f != nil {
+		outOfFuel = func(ctx context.Context) error { return f(ctx, (*Store)(s)) }
+	}
 	s, err := inproc.NewStore(inproc.Config{
 		MaxMemoryPages: o.MaxMemoryPages, MaxTotalMemoryPages: o.MaxTotalMemoryPages,
 		MaxTableElements: o.MaxTableElements, MaxTableMemory: o.MaxTableMemory,
 		MaxTables: o.MaxTables, MaxMemories: o.MaxMemories, MaxGlobals: o.MaxGlobals, MaxInstances: o.MaxInstances,
 		MaxStack: o.MaxStack, MaxHostStack: o.MaxHostStack, MaxHostDepth: o.MaxHostDepth, HugePages: o.HugePages, KeepViews: o.KeepViews, Allocator: a,
+		Fuel: o.Fuel, OutOfFuel: outOfFuel,
 	})
 	return (*Store)(s), err
 }
@@ -108,6 +122,23 @@ func (s *Store) Enter() error { return s.inproc().Enter() }
 
 // Leave ends what Enter began, on the same goroutine. It does nothing if Enter has failed.
 func (s *Store) Leave() { s.inproc().LeaveEntered() }
+
+// Fuel returns how much fuel is left: 0 where it has run out, and in a closed store or one whose modules do not count it. It is exact in Go functions that compiled code
+// calls, and after calls, traps included. It is for the goroutine that is inside the store, or, while none is, for one at a time.
+func (s *Store) Fuel() uint64 {
+	if s == nil {
+		return 0
+	}
+	return s.inproc().Fuel()
+}
+
+// AddFuel adds n units of fuel, up to 2^63 - 1 in all. It is for the same goroutines as Fuel, in OutOfFuel as well, and does nothing in a closed store or one whose modules do
+// not count.
+func (s *Store) AddFuel(n uint64) {
+	if s != nil {
+		s.inproc().AddFuel(n)
+	}
+}
 
 // do runs f inside the store.
 func (s *Store) do(f func(*inproc.Store) error) error {

@@ -14,6 +14,7 @@ type deferredTrap struct {
 	label Label
 	site  TrapSite
 	code  uint8
+	back  uint32 // where a jump behind it leads, 0 if it has none
 }
 
 // Constant returns the label of a constant with these bytes, at a multiple of align (a power of two), which an
@@ -83,13 +84,22 @@ func (b *Buffer) clearConstants() {
 func (b *Buffer) DeferTrap(code uint8, site TrapSite) Label {
 	l := b.NewLabel()
 	b.flags[l] |= flagIsland
-	b.deferred = append(b.deferred, deferredTrap{l, site, code})
+	b.deferred = append(b.deferred, deferredTrap{label: l, site: site, code: code})
 	return l
+}
+
+// Resume makes the stub of the trap deferred last one that a host may resume: behind its instruction a jump leads to the current offset, which is
+// where the code goes on that branches to the stub. The target must be one that Resumes.
+func (b *Buffer) Resume() {
+	if !b.target.resumes {
+		panic("machbuffer: a trap is resumed on a target without such traps")
+	}
+	b.deferred[len(b.deferred)-1].back = b.Offset()
 }
 
 // islandCost bounds the bytes of an island that places everything pending.
 func (b *Buffer) islandCost() uint64 {
-	stub := uint64(len(b.target.trap)) + uint64(b.target.codeAlign-1)
+	stub := uint64(b.target.stubBytes) + uint64(b.target.codeAlign-1)
 	return b.veneerCost + b.constCost + uint64(len(b.deferred))*stub + uint64(b.target.jumpCost)
 }
 
@@ -217,6 +227,12 @@ func (b *Buffer) placePool() {
 		b.PutBytes(b.target.trap)
 		if b.target.trapCode != nil {
 			b.target.trapCode(b.buf[len(b.buf)-len(b.target.trap):], d.code)
+		}
+		if d.back != 0 { // no edit of the tail has moved what begins there, and none will
+			jump := &b.target.jump
+			use := b.Offset() + uint32(jump.Use)
+			b.PutBytes(jump.Bytes[:jump.Len])
+			b.patch(jump.Kind, use, d.back, d.label)
 		}
 	}
 	b.deferred = b.deferred[:0]

@@ -180,6 +180,12 @@ func (b *Buffer) moveRecords() {
 		b.Stop.PollAt(i)
 		b.traps[i].Offset = b.moves.Begin(b.traps[i].Offset)
 	}
+	for i := range b.deferred {
+		b.Stop.PollAt(i)
+		if back := &b.deferred[i].back; *back != 0 {
+			*back = b.moves.Begin(*back)
+		}
+	}
 	for i := range b.stackMaps {
 		b.Stop.PollAt(i)
 		b.stackMaps[i].Return = b.moves.End(b.stackMaps[i].Return)

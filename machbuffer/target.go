@@ -67,6 +67,8 @@ type TargetDesc struct {
 	Trap []byte
 	// TrapCode writes the code of a deferred trap into p, a copy of Trap; nil if the instruction has no room for it.
 	TrapCode func(p []byte, code uint8)
+	// Resumes: deferred traps may have a jump back behind them (Resume).
+	Resumes bool
 	// Fill is the byte in unreachable padding.
 	Fill byte
 	// Nop fills dst, of a multiple of CodeAlign bytes, with instructions that do nothing.
@@ -99,11 +101,18 @@ type Target struct {
 	minUseInst uint32
 	perUse     uint32 // bound of island bytes one more use can cost
 	jumpCost   uint32
+	stubBytes  uint32 // the longest stub of a deferred trap
+	resumes    bool
 	fill       byte
 }
 
-// TrapBytes is the size of the instruction of a deferred trap.
-func (t *Target) TrapBytes() uint32 { return uint32(len(t.trap)) }
+// TrapBytes is the size of the instruction of a deferred trap, with the jump behind it if it is resumed.
+func (t *Target) TrapBytes(resumed bool) uint32 {
+	if resumed {
+		return t.stubBytes
+	}
+	return uint32(len(t.trap))
+}
 
 // NewTarget checks d and derives a Target. The error names the first inconsistency.
 func NewTarget(d TargetDesc) (*Target, error) {
@@ -115,7 +124,10 @@ func NewTarget(d TargetDesc) (*Target, error) {
 	}
 	t := &Target{
 		jump: d.Jump, trap: slices.Clone(d.Trap), trapCode: d.TrapCode, nop: d.Nop, fill: d.Fill,
-		codeAlign: d.CodeAlign, minUseInst: d.MinUseInst,
+		codeAlign: d.CodeAlign, minUseInst: d.MinUseInst, resumes: d.Resumes, stubBytes: uint32(len(d.Trap)),
+	}
+	if d.Resumes {
+		t.stubBytes += uint32(d.Jump.Len)
 	}
 	var widest uint32
 	for i := range d.Kinds {
@@ -143,7 +155,7 @@ func NewTarget(d TargetDesc) (*Target, error) {
 	if err := t.checkForm(&d.Jump); err != nil {
 		return nil, fmt.Errorf("machbuffer: Jump: %w", err)
 	}
-	t.perUse = maxChain + uint32(len(t.trap)) + d.CodeAlign - 1
+	t.perUse = maxChain + t.stubBytes + d.CodeAlign - 1
 	t.jumpCost = uint32(d.Jump.Len) + 2*(d.CodeAlign-1)
 	return t, nil
 }

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -26,6 +27,7 @@ import (
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/cost"
 	"github.com/waot-project/waot/internal/gcpace"
+	"github.com/waot-project/waot/wasmfront/fuel"
 )
 
 func main() {
@@ -34,8 +36,12 @@ func main() {
 	cpu := flag.String("cpu", "x86-64-v2", "level of processor")
 	check := flag.Bool("check", true, "check each register allocation")
 	regalloc := flag.String("regalloc", "", "register allocator")
+	counts := flag.String("fuel", "", "how code counts fuel: exact, slack, or not at all")
 	flag.Parse()
-	o := compile.Options{Collect: true, Jobs: *jobs, OptLevel: opt.Level(*level), CPU: *cpu, Regalloc: *regalloc, SkipChecker: !*check}
+	o := compile.Options{Collect: true, Jobs: *jobs, OptLevel: opt.Level(*level), CPU: *cpu, Regalloc: *regalloc, SkipChecker: !*check, FuelSlack: *counts == "slack"}
+	if *counts != "" {
+		o.Fuel = fuel.Default()
+	}
 	var r protocol.Result
 	var err error
 	switch args := flag.Args(); {
@@ -101,7 +107,8 @@ func runFile(r *protocol.Result, file, dir string) error {
 	var clock protocol.Clock
 	status, err := wasirun.Run(nil, mod, &wasirun.Options{
 		Args: []string{"benchmark.wasm"}, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Dirs: []wasirun.Dir{{Host: dir, Guest: dir}},
+		Dirs:  []wasirun.Dir{{Host: dir, Guest: dir}},
+		Store: &host.StoreOptions{Fuel: math.MaxInt64},
 	}, host.Imports{"bench": {
 		"start": func() { clock = protocol.Start() },
 		"end":   func() { r.ExecNS, r.ExecCPUNS = clock.Read() },

@@ -17,7 +17,7 @@ type scales struct {
 const callWeight = 12
 
 // weightless are the operations that become operands, or nothing.
-var weightless = [clif.NumOpcodes]bool{clif.OpNop: true, clif.OpIconst: true, clif.OpUextend: true, clif.OpIreduce: true, clif.OpJump: true, clif.OpReturn: true}
+var weightless = [clif.NumOpcodes]bool{clif.OpNop: true, clif.OpIconst: true, clif.OpUextend: true, clif.OpIreduce: true, clif.OpJump: true, clif.OpReturn: true, clif.OpCharge: true}
 
 // weigh returns about how many instructions of a machine f needs, or, if it can be resumed, how many where it is called and no check fails. It stops
 // counting once that is too much.

@@ -89,6 +89,9 @@ func (m *machine) call(f *Function, args []uint64) ([]uint64, error) {
 		m.run()
 	}
 	results, err := m.results, m.err
+	if err == nil && m.store.Fuel < 0 { // the last blocks were none that compare
+		m.store.Fuel, err = 0, &Trap{Code: abi.TrapOutOfFuel}
+	}
 	// The frames below are as they were, though the stack may have moved.
 	saved.frames, saved.stack, saved.high = m.frames[:m.floor], m.stack, m.high
 	saved.ticks, saved.steps = m.ticks, m.steps
@@ -136,6 +139,9 @@ func (m *machine) fail(err error) { m.stop, m.err = true, err }
 
 // trap ends the execution with a trap at the current instruction.
 func (m *machine) trap(code abi.TrapCode) {
+	if code == abi.TrapOutOfFuel {
+		m.store.Fuel = 0 // what was left did not suffice, and is gone
+	}
 	t := &Trap{Code: code}
 	if f := m.fn; f != nil {
 		t.Func, t.Name, t.Inst, t.Src = f.index, f.name, m.pc-1, f.body.Srcs[m.pc-1]

@@ -104,6 +104,8 @@ var scalarOps = [clif.NumOpcodes]func(*machine, *clif.InstData){
 	clif.OpTrapIf:        opTrapIf,
 	clif.OpBound:         opBound,
 	clif.OpSigCheck:      opSigCheck,
+	clif.OpCharge:        opCharge,
+	clif.OpChargeBy:      opChargeBy,
 	clif.OpCall:          opCall,
 	clif.OpCallRef:       opCallRef,
 	clif.OpJump:          opJump,
@@ -139,6 +141,17 @@ func opBound(m *machine, d *clif.InstData) {
 		return
 	}
 	m.set64(d, m.a(d))
+}
+
+func opCharge(m *machine, d *clif.InstData) { m.charge(d, d.Imm) }
+
+func opChargeBy(m *machine, d *clif.InstData) { m.charge(d, m.a(d)) }
+
+func (m *machine) charge(d *clif.InstData, n uint64) {
+	m.store.Fuel -= int64(n)
+	if m.store.Fuel < 0 && d.Trap() != abi.TrapNone {
+		m.trap(d.Trap())
+	}
 }
 
 func opSigCheck(m *machine, d *clif.InstData) {

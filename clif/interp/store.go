@@ -21,6 +21,8 @@ type Options struct {
 	// MaxSteps bounds the instructions of one Call from outside; beyond it the
 	// call fails with ErrSteps. 0 means no bound.
 	MaxSteps int64
+	// Fuel is Store.Fuel at first.
+	Fuel int64
 	// Context, if not nil, interrupts calls; they then fail with its error.
 	Context context.Context
 }
@@ -34,6 +36,8 @@ type Store struct {
 	funcs   []*Function
 	objects []any
 	numbers map[any]uint64
+	// Fuel is what is left. It is below 0 while code runs that has not noticed yet that it has run out.
+	Fuel int64
 }
 
 // NewStore returns an empty store.
@@ -44,7 +48,7 @@ func NewStore(opt Options) *Store {
 	if opt.MaxWords == 0 {
 		opt.MaxWords = DefaultMaxWords
 	}
-	return &Store{opt: opt, numbers: map[any]uint64{}}
+	return &Store{opt: opt, numbers: map[any]uint64{}, Fuel: opt.Fuel}
 }
 
 // Extern is what can be imported and exported: a *Function, *Memory, *Table or

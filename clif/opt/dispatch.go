@@ -24,6 +24,7 @@ type dispatchPass struct {
 	// bypassed are the edges of found that have changed.
 	bypassed []bypass
 	glue     []glueValue // of the dispatcher at hand
+	cost     charges     // of it
 	owner    []uint32    // by value: 1 plus the dispatcher whose parameter it is, or that computes it
 	shared   []bool      // by block: the dispatcher computes more than an index
 	outlives []bool      // by value: it is a constant of a dispatcher that is used outside it
@@ -38,6 +39,14 @@ type bypass struct {
 	args  clif.List       // what the edge passed to it
 	entry clif.Target     // of the table, or the way of the branch
 	to    clif.TargetData // where the edge leads then
+	cost  charges         // of the dispatcher
+}
+
+// charges are those of a block in one: what it consumes, whether it compares, and where it is from.
+type charges struct {
+	units uint64
+	trap  uint8
+	src   uint32
 }
 
 // glueValue is the result of an instruction of a dispatcher.
@@ -133,11 +142,14 @@ func worthwhile(o *Optimizer, f *clif.Func, b, from clif.Block) bool {
 
 // collectGlue fills glue, and reports whether b has nothing else before its terminator.
 func (p *dispatchPass) collectGlue(f *clif.Func, b clif.Block) bool {
-	p.glue = p.glue[:0]
+	p.glue, p.cost = p.glue[:0], charges{}
 	for i := f.Blocks[b].Start; i < f.Terminator(b); i++ {
 		d := &f.Insts[i]
 		switch {
 		case d.Op == clif.OpNop:
+			continue
+		case d.Op == clif.OpCharge && p.cost.units+d.Imm <= clif.MaxCharge:
+			p.cost = charges{p.cost.units + d.Imm, max(p.cost.trap, d.Cond), f.Srcs[i]}
 			continue
 		case len(p.glue) == maxGlue || !isGlue(d):
 			return false
@@ -168,7 +180,7 @@ func (p *dispatchPass) examine(f *clif.Func, b clif.Block, t clif.Target) {
 	}
 	d := &f.Insts[f.Terminator(b)]
 	if x, ok := p.constantOn(f, b, d.ArgA(), args); ok {
-		p.found = append(p.found, bypass{edge: t, block: b, args: f.Targets[t].Args, entry: wayOf(f, d, x)})
+		p.found = append(p.found, bypass{edge: t, block: b, args: f.Targets[t].Args, entry: wayOf(f, d, x), cost: p.cost})
 	}
 }
 
@@ -240,7 +252,7 @@ func (p *dispatchPass) private(o *Optimizer, f *clif.Func) bool {
 			p.owner[v] = uint32(b) + 1
 		}
 		for i := f.Blocks[b].Start; i < f.Terminator(b); i++ {
-			if d := &f.Insts[i]; d.Op != clif.OpNop {
+			if d := &f.Insts[i]; d.Op != clif.OpNop && d.Op != clif.OpCharge {
 				p.owner[d.Result] = uint32(b) + 1
 			}
 		}
@@ -346,6 +358,9 @@ func (p *dispatchPass) bypass(o *Optimizer, f *clif.Func) bool {
 		}
 	}
 	for _, e := range p.bypassed {
+		if e.cost.units > 0 || e.cost.trap != 0 {
+			e.to = clif.TargetData{Block: p.chargeOn(f, e)}
+		}
 		f.Targets[e.edge] = e.to
 	}
 	if len(p.bypassed) == 0 {
@@ -353,6 +368,23 @@ func (p *dispatchPass) bypass(o *Optimizer, f *clif.Func) bool {
 	}
 	p.keepConstants(f)
 	return true
+}
+
+// chargeOn returns a new block that charges what the dispatcher does, and leads where the edge e goes. The new edge takes the place of e: what the block passes on is from
+// before the parameters of the dispatcher change.
+func (p *dispatchPass) chargeOn(f *clif.Func, e bypass) clif.Block {
+	b, t := clif.Block(len(f.Blocks)), uint32(len(f.Targets))
+	start := clif.Inst(len(f.Insts))
+	f.Targets = append(stop.Room(f.Stop, f.Targets), e.to)
+	p.edgeOf = append(stop.Room(f.Stop, p.edgeOf), p.edgeOf[e.edge])
+	p.edgeOf[e.edge] = 0
+	jump := clif.InstData{}
+	toJump(&jump, t)
+	f.Insts = append(stop.Room(f.Stop, f.Insts), clif.InstData{Op: clif.OpCharge, Imm: e.cost.units, Cond: e.cost.trap, Result: clif.NoValue}, jump)
+	f.Srcs = append(stop.Room(f.Stop, f.Srcs), e.cost.src, e.cost.src)
+	f.Blocks = append(stop.Room(f.Stop, f.Blocks), clif.BlockData{Start: start, End: start + 2})
+	f.Layout = append(stop.Room(f.Stop, f.Layout), b)
+	return b
 }
 
 // ruleOf returns the rule that sends edges past dispatcher b.

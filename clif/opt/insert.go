@@ -31,6 +31,12 @@ func (z *insertions) add(f *clif.Func, at clif.Inst, t clif.Type, d clif.InstDat
 	return d.Result
 }
 
+// addEffect is add for an instruction without a result.
+func (z *insertions) addEffect(f *clif.Func, at clif.Inst, d clif.InstData) {
+	d.Result = clif.NoValue
+	z.fresh = append(stop.Room(f.Stop, z.fresh), freshInst{at, d})
+}
+
 // insert puts the fresh instructions where they belong; those in front of the same one stay in order. Only blocks that get some are written anew, at the end of all
 // instructions, unless these are many.
 func (z *insertions) insert(f *clif.Func) {

@@ -251,6 +251,16 @@ var formats = [...]func(*parser, *clif.InstData){
 		p.expect(",")
 		parseTrap(p, d)
 	},
+	clif.FormatCharge: func(p *parser, d *clif.InstData) {
+		d.Imm = p.number()
+		p.expect(",")
+		parseTrap(p, d)
+	},
+	clif.FormatChargeBy: func(p *parser, d *clif.InstData) {
+		d.Args[0] = p.use()
+		p.expect(",")
+		parseTrap(p, d)
+	},
 	clif.FormatJump: func(p *parser, d *clif.InstData) { d.Args[1] = p.target() },
 	clif.FormatBranch: func(p *parser, d *clif.InstData) {
 		d.Args[0] = p.use()

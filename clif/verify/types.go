@@ -114,6 +114,13 @@ func (v *Verifier) constant(d *clif.InstData) {
 		if d.Trap() == abi.TrapNone || d.Trap() >= abi.NumTrapCodes {
 			v.fail("trap code %d", d.Cond)
 		}
+	case clif.OpCharge, clif.OpChargeBy:
+		if c := d.Trap(); c != abi.TrapNone && c != abi.TrapOutOfFuel {
+			v.fail("trap code %d", d.Cond)
+		}
+		if d.Op == clif.OpCharge && d.Imm > clif.MaxCharge {
+			v.fail("a charge of %d", d.Imm)
+		}
 	case clif.OpFuncAddr:
 		if !m.Funcs[d.Aux].Addressed {
 			v.fail("fn%d is not addressed", d.Aux)

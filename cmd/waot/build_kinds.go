@@ -61,8 +61,13 @@ func checkOutput(c *cli.Context, out string, kind outputKind) error {
 			return usagef("build: --%s is for objects, and %s is an %s: objects are OUT.o", name, out, kind)
 		}
 	}
-	if kind == outExecutable {
-		return nil
+	if kind == outExecutable || c.IsSet("header") {
+		if c.IsSet("fuel") {
+			return usagef("build: --fuel is for Go programs and waot run: executables and C programs do not count fuel")
+		}
+		if kind == outExecutable {
+			return nil
+		}
 	}
 	for _, f := range grantFlags() {
 		if name := f.Names()[0]; c.IsSet(name) {

@@ -138,6 +138,8 @@ func arrange(app *cli.App, args []string) []string {
 			rest = append(rest, a)
 		case len(a) == 3 && a[:2] == "-O":
 			flags = append(flags, "-O="+a[2:])
+		case bareFlags[strings.TrimLeft(a, "-")] != "":
+			flags = append(flags, a+"="+bareFlags[strings.TrimLeft(a, "-")])
 		default:
 			flags = append(flags, a)
 			if !valued[strings.TrimLeft(a, "-")] {

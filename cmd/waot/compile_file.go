@@ -22,7 +22,7 @@ func compiledAlready(c *cli.Context, file string, opt *options) error {
 	if opt.rewrites != nil {
 		return usagef("run: %s is compiled already:%s", file, opt.rewrites.flags)
 	}
-	for _, name := range [...]string{"opt", "cpu", "regalloc", "regalloc-check", "spectre", "bounds", "deterministic", "verify"} {
+	for _, name := range [...]string{"opt", "cpu", "regalloc", "regalloc-check", "spectre", "bounds", "deterministic", "fuel", "fuel-costs", "verify"} {
 		if c.IsSet(name) {
 			return usagef("run: %s is compiled already: --%s=%v", file, name, c.Value(name))
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -9,6 +10,7 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/cost"
+	"github.com/waot-project/waot/wasmfront/fuel"
 	"github.com/waot-project/waot/wasmfront/translate"
 )
 
@@ -17,7 +19,7 @@ func (o *options) compileOptions() compile.Options {
 	co := compile.Options{
 		Jobs: o.jobs, OptLevel: opt.Level(o.level), Target: o.target, CPU: o.codeLevel(), Name: o.name,
 		Regalloc: o.regalloc, SkipChecker: !o.check, NoSpectre: o.noSpectre, ExplicitBounds: o.explicitBounds, Deterministic: o.deterministic, Verify: o.verify, Progress: o.progress,
-		Limits: o.limits, Context: o.ctx, Costs: o.costs, Collect: true,
+		Limits: o.limits, Context: o.ctx, Costs: o.costs, Collect: true, Fuel: o.fuel, FuelSlack: o.fuelSlack,
 	}
 	if o.rewrites != nil {
 		co.Control = o.rewrites.control
@@ -69,7 +71,7 @@ func compileFlags() []cli.Flag {
 		&cli.StringFlag{Name: "bounds", Value: "guard", Usage: "how accesses stay within memories: guard (pages that fault, in reservations of 8 GiB) or explicit (comparisons; memories take what they need)"},
 		&cli.BoolFlag{Name: "deterministic", Usage: "give the same results on all machines: canonical NaNs, relaxed operators as the specification's deterministic profile"},
 		&cli.BoolFlag{Name: "verify", Usage: "check the compiler's own invariants after each pass"},
-	}, append(limitFlags(), rewriteFlags()...)...)
+	}, slices.Concat(fuelFlags(), limitFlags(), rewriteFlags())...)
 }
 
 // options are the options of a compilation.
@@ -83,6 +85,8 @@ type options struct {
 	noSpectre      bool
 	explicitBounds bool
 	deterministic  bool
+	fuel           *fuel.Costs // nil: code does not count
+	fuelSlack      bool
 	rewrites       *rewriting // nil: all
 	name           string
 	progress       func(done, total int)
@@ -129,6 +133,9 @@ func readOptions(c *cli.Context) (*options, error) {
 		return nil, err
 	}
 	o.explicitBounds = c.String("bounds") == "explicit"
+	if err := o.readFuel(c); err != nil {
+		return nil, err
+	}
 	var err error
 	if o.limits, err = readLimits(c); err != nil {
 		return nil, err

@@ -41,8 +41,8 @@ func (r *reproducer) crash(c *compile.Crash) {
 	}
 	r.dir = dir
 	o := &r.opt
-	report := fmt.Sprintf("%v\n\nwaot %s\nfunction %d, stage %s\n-O%d --target=%s --cpu=%s --regalloc=%s --regalloc-check=%s --spectre=%s --bounds=%s --deterministic=%t --verify=%t%s\n",
-		c.Error, buildVersion(), c.Error.Func, c.Error.Stage, o.OptLevel, o.Target, o.CPU, o.Regalloc, onOff(!o.SkipChecker), onOff(!o.NoSpectre), boundsName(o.ExplicitBounds), o.Deterministic, o.Verify, r.rewrites)
+	report := fmt.Sprintf("%v\n\nwaot %s\nfunction %d, stage %s\n-O%d --target=%s --cpu=%s --regalloc=%s --regalloc-check=%s --spectre=%s --bounds=%s --deterministic=%t --fuel=%s --verify=%t%s\n",
+		c.Error, buildVersion(), c.Error.Func, c.Error.Stage, o.OptLevel, o.Target, o.CPU, o.Regalloc, onOff(!o.SkipChecker), onOff(!o.NoSpectre), boundsName(o.ExplicitBounds), o.Deterministic, fuelName(o.Fuel, o.FuelSlack), o.Verify, r.rewrites)
 	for name, text := range map[string]string{
 		"report.txt": report, "module.wasm": string(r.bin), "function.clif": clifText(c),
 	} {

@@ -72,6 +72,7 @@ var flagValues = map[string]func() []string{
 	"opt":            func() []string { return []string{"0", "1"} },
 	"spectre":        func() []string { return []string{"on", "off"} },
 	"bounds":         func() []string { return []string{"guard", "explicit"} },
+	"fuel":           func() []string { return []string{fuelExact, fuelSlack} },
 	"regalloc":       compile.Allocators,
 	"regalloc-check": func() []string { return []string{"on", "off"} },
 	"emit":           func() []string { return stages },

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os/exec"
 
 	"github.com/urfave/cli/v2"
@@ -113,7 +114,7 @@ func runNative(mod *host.Module, cfg wasirun.Options, calls []call, at observed)
 		o.Stdout, o.Stderr = hashOf(stdout.Bytes()), hashOf(stderr.Bytes())
 		imported.note(o)
 	}()
-	p, err := newGuest(nil, mod, fixed(cfg, &stdout, &stderr), guestOptions{answers: imported})
+	p, err := newGuest(nil, mod, fixed(cfg, &stdout, &stderr), guestOptions{answers: imported, fuel: math.MaxInt64})
 	var trap *host.Trap
 	var exit *wasirun.ExitError
 	switch {

@@ -21,6 +21,7 @@ type guest struct {
 	system *wasirun.System
 	store  *host.Store
 	inst   *host.Instance
+	counts bool // fuel
 }
 
 // guestOptions say what a guest has for imports.
@@ -30,11 +31,12 @@ type guestOptions struct {
 	standIns io.Writer // gets a line for each call of a function that has a stand-in, or nil
 	trace    io.Writer // gets a line for each call of the host, or nil
 	stack    uint64    // bytes of stack, or 0 for the default
+	fuel     uint64    // units, for code that counts them
 }
 
 // newGuest instantiates a module.
 func newGuest(ctx context.Context, mod *host.Module, cfg *wasirun.Options, o guestOptions) (*guest, error) {
-	g := &guest{}
+	g := &guest{counts: mod.CountsFuel()}
 	if err := g.setUp(ctx, mod, cfg, o); err != nil {
 		g.close()
 		return nil, err
@@ -46,7 +48,7 @@ func (g *guest) setUp(ctx context.Context, mod *host.Module, cfg *wasirun.Option
 	if g.system, err = wasirun.NewSystem(cfg); err != nil {
 		return err
 	}
-	if g.store, err = host.NewStore(&host.StoreOptions{MaxStack: o.stack}); err != nil {
+	if g.store, err = host.NewStore(&host.StoreOptions{MaxStack: o.stack, Fuel: o.fuel}); err != nil {
 		return err
 	}
 	imports := g.system.Imports()

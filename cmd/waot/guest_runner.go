@@ -160,6 +160,9 @@ func ownCommand(c *cli.Context, object string) []string {
 	if c.IsSet("max-stack") {
 		words = append(words, "--max-stack", fmt.Sprint(c.Uint64("max-stack")))
 	}
+	if c.IsSet("fuel-limit") {
+		words = append(words, "--fuel-limit", fmt.Sprint(c.Uint64("fuel-limit")))
+	}
 	if c.Bool("json") {
 		words = append(words, "--json")
 	}

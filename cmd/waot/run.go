@@ -54,6 +54,7 @@ Examples:
 			&cli.BoolFlag{Name: "env-inherit", Aliases: []string{"inherit-env"}, Usage: "give the program all variables of waot"},
 			timeoutFlag("end compiling and running after `TIME`, such as 1.5s or 2m"),
 			stackFlag("end the program when its calls need more than `N` bytes of stack"),
+			fuelLimitFlag(),
 			&cli.StringFlag{Name: "signed-by", Usage: "run the object or image only if the Ed25519 key in `KEYFILE` has signed it; the public key will do"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
 			&cli.BoolFlag{Name: "stub-missing", Usage: "run without imported functions that waot does not have; a call of one traps"},
@@ -99,6 +100,9 @@ func runAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.IsSet("fuel-limit") && !mod.CountsFuel() {
+		return usagef("run: %s is compiled already, without --fuel: --fuel-limit=%d", file, c.Uint64("fuel-limit"))
+	}
 	if c.Bool("time") {
 		defer tellTime(c, "ran", time.Now())
 	}
@@ -137,6 +141,7 @@ func runProgram(ctx context.Context, c *cli.Context, mod *host.Module, cfg *wasi
 	g, err := newGuest(ctx, mod, cfg, guestOptionsOf(c))
 	if err == nil {
 		defer g.close()
+		defer tellFuel(c, g)
 		var status uint32
 		if status, err = g.start(ctx); err == nil {
 			return status, nil
@@ -150,7 +155,7 @@ func runProgram(ctx context.Context, c *cli.Context, mod *host.Module, cfg *wasi
 }
 
 func guestOptionsOf(c *cli.Context) guestOptions {
-	o := guestOptions{stub: c.Bool("stub-missing"), stack: c.Uint64("max-stack")}
+	o := guestOptions{stub: c.Bool("stub-missing"), stack: c.Uint64("max-stack"), fuel: fuelLimit(c)}
 	if c.Bool("trace-hostcalls") {
 		o.trace = c.App.ErrWriter
 	}
@@ -263,6 +268,7 @@ func invoke(ctx context.Context, c *cli.Context, mod *host.Module, o *wasirun.Op
 	p, err := newGuest(ctx, mod, o, guestOptionsOf(c))
 	if err == nil {
 		defer p.close()
+		defer tellFuel(c, p)
 		err = invokeIn(ctx, c, p, name)
 	}
 	var exit *wasirun.ExitError

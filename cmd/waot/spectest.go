@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,8 +13,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/internal/emulate"
 	"github.com/waot-project/waot/internal/quote"
 	"github.com/waot-project/waot/spectest"
@@ -71,7 +74,7 @@ Examples:
 
 // serveSpectest executes objects for specEngine in another process.
 func serveSpectest(c *cli.Context) error {
-	return remote.Serve(&nativeengine.Engine{Image: loadCompiled}, compile.HostTarget(), c.App.Reader, c.App.Writer)
+	return remote.Serve(&nativeengine.Engine{Image: loadCompiled, Config: plentyOfFuel()}, compile.HostTarget(), c.App.Reader, c.App.Writer)
 }
 
 // specEngine returns the engine that the flags ask for, with what ends it.
@@ -82,7 +85,7 @@ func specEngine(c *cli.Context, o *options) (e spectest.Engine, end func() error
 		if elsewhere(c, o) {
 			return remoteEngine(c, o)
 		}
-		return &nativeengine.Engine{Options: o.compileOptions()}, none, nil
+		return &nativeengine.Engine{Options: o.compileOptions(), Config: plentyOfFuel()}, none, nil
 	case "interp":
 		for _, name := range [...]string{"regalloc", "regalloc-check", "spectre"} {
 			if c.IsSet(name) {
@@ -100,7 +103,7 @@ func remoteEngine(c *cli.Context, o *options) (spectest.Engine, func() error, er
 	if err != nil {
 		return nil, nil, err
 	}
-	native := &nativeengine.Engine{Options: o.compileOptions()}
+	native := &nativeengine.Engine{Options: o.compileOptions(), Config: plentyOfFuel()}
 	cmd := r.command(context.Background(), "spectest", "--serve")
 	cmd.Stderr = c.App.ErrWriter
 	e, err := remote.Start(cmd, remote.Config{
@@ -118,6 +121,9 @@ func remoteEngine(c *cli.Context, o *options) (spectest.Engine, func() error, er
 	}
 	return e, func() error { return errors.Join(e.Close(), r.close()) }, nil
 }
+
+// plentyOfFuel is for scripts, whose code may count it.
+func plentyOfFuel() inproc.Config { return inproc.Config{Fuel: math.MaxInt64} }
 
 func spectestAction(c *cli.Context) (err error) {
 	if c.Bool("serve") {
@@ -175,7 +181,7 @@ func spectestAction(c *cli.Context) (err error) {
 // interpreter returns the engine for the intermediate form, after the mid-end if the
 // level asks for it.
 func interpreter(o *options) spectest.Engine {
-	e := &interpengine.Engine{Label: fmt.Sprintf("-O%d", o.level), Translation: o.translation()}
+	e := &interpengine.Engine{Label: fmt.Sprintf("-O%d", o.level), Translation: o.translation(), Options: interp.Options{Fuel: math.MaxInt64}}
 	if o.level > 0 {
 		var mid opt.Optimizer
 		e.Rewrite = func(f *clif.Func) error {

@@ -46,6 +46,8 @@ const (
 	ErrRestore = Error("waot: the call of the snapshot has ended")
 	// ErrGuardPages means that a store with an allocator was to make a memory for code without explicit bounds checks.
 	ErrGuardPages = Error("waot: code without explicit bounds checks cannot use an allocator's memories")
+	// ErrFuel means that a store was to have code that counts fuel and code that does not.
+	ErrFuel = Error("waot: code that counts fuel and code that does not cannot be in one store")
 )
 
 // ObjectError means that what was given to Load is not an object of this compiler and version, or is damaged.

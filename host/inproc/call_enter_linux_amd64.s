@@ -44,11 +44,19 @@ left:
 	JMP  ·switchResume(SB)
 
 other:
+	MOVQ cc+0(FP), CX
+	MOVQ CX, 0(SP)
 	CMPQ AX, $const_exitPreempt
+	JEQ  preempt
+	CMPQ AX, $const_exitUndefined
 	JNE  done
-	MOVQ cc+0(FP), AX
-	MOVQ AX, 0(SP)
+	CALL ·undefined(SB)
+	JMP  looked
+
+preempt:
 	CALL ·preempted(SB)
+
+looked:
 	MOVQ 8(SP), AX
 	TESTQ AX, AX
 	JNE  done
@@ -95,6 +103,7 @@ ints:
 	MOVQ CTX(nativeContext_ints+56), R10
 
 call:
+	MOVQ CTX(nativeContext_saved+const_savedFuel*8), R15
 	MOVQ CTX(nativeContext_code), R11
 	CALL R11
 
@@ -102,6 +111,7 @@ call:
 	// the native stack from here but into the context.
 	MOVQ SP, R11
 	ORQ  $const_stackMask, R11
+	MOVQ R15, CTX(nativeContext_saved+const_savedFuel*8)
 	MOVQ AX, CTX(nativeContext_ints+0)
 	TESTQ $const_flagManyResults, BX
 	JEQ  one
@@ -141,6 +151,7 @@ TEXT ·switchEnterPlain(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ Caller_start(AX), SP
 	XORL BP, BP
 	MOVQ Func_typ(R12), R9
+	MOVQ CTX(nativeContext_saved+const_savedFuel*8), R15
 	MOVQ Func_code(R12), R11
 	MOVQ funcType_plainArgs(R9), R10
 	TESTQ R10, R10
@@ -164,6 +175,7 @@ call:
 	CALL R11
 	MOVQ SP, R11
 	ORQ  $const_stackMask, R11
+	MOVQ R15, CTX(nativeContext_saved+const_savedFuel*8)
 	MOVQ AX, CTX(nativeContext_ints+0)
 	MOVQ $const_exitReturn, CTX(nativeContext_reason)
 	MOVQ CTX(nativeContext_goBP), BP

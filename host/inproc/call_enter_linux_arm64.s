@@ -49,11 +49,19 @@ left:
 	JMP  ·switchResume(SB)
 
 other:
+	MOVD cc+0(FP), R1
+	MOVD R1, 8(RSP)
 	CMP  $const_exitPreempt, R0
+	BEQ  preempt
+	CMP  $const_exitUndefined, R0
 	BNE  done
-	MOVD cc+0(FP), R0
-	MOVD R0, 8(RSP)
+	CALL ·undefined(SB)
+	JMP  looked
+
+preempt:
 	CALL ·preempted(SB)
+
+looked:
 	MOVD 16(RSP), R0
 	CBNZ R0, done
 	MOVD last+8(FP), R16
@@ -88,6 +96,7 @@ ints:
 	LDP  CTX(nativeContext_ints+16), (R2, R3)
 	LDP  CTX(nativeContext_ints+32), (R4, R5)
 	LDP  CTX(nativeContext_ints+48), (R6, R7)
+	MOVD CTX(nativeContext_saved+const_savedFuel*8), R27
 	MOVD CTX(nativeContext_code), R17
 	CALL (R17)
 
@@ -96,6 +105,7 @@ ints:
 	MOVD RSP, R16
 	ORR  $const_stackMask, R16, R16
 	CONTEXT
+	MOVD R27, CTX(nativeContext_saved+const_savedFuel*8)
 	STP  (R0, R1), CTX(nativeContext_ints+0)
 	STP  (R2, R3), CTX(nativeContext_ints+16)
 	TST  $const_flagFloatReturn, R19
@@ -125,6 +135,7 @@ TEXT ·switchEnterPlain(SB), NOSPLIT|NOFRAME, $0-0
 	MOVD R9, RSP
 	MOVD ZR, R29
 	MOVD Func_typ(R12), R9
+	MOVD CTX(nativeContext_saved+const_savedFuel*8), R27
 	MOVD Func_code(R12), R17
 	MOVD funcType_plainArgs(R9), R10
 	CBZ  R10, call
@@ -152,6 +163,7 @@ call:
 	MOVD RSP, R16
 	ORR  $const_stackMask, R16, R16
 	CONTEXT
+	MOVD R27, CTX(nativeContext_saved+const_savedFuel*8)
 	MOVD R0, CTX(nativeContext_ints+0)
 	MOVD $const_exitReturn, R9
 	MOVD R9, CTX(nativeContext_reason)

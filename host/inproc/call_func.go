@@ -57,6 +57,7 @@ type Caller struct {
 	native bool       // the activation runs compiled code
 	took   bool       // it took the store, and so leaves it
 	plain  bool       // it is plain (beginPlain); between calls the outermost is, and native
+	counts bool       // code of the store counts fuel: of the outermost ones
 	exit   nativeExit // where it left, while another activation is nested in it
 	// start is where on the native stack the activation began.
 	start      uintptr
@@ -159,7 +160,7 @@ func (s *Store) end(c *Caller) {
 	if s.depth == 0 {
 		c.native, c.plain = true, true
 	} else if outer := s.activations[s.depth-1]; outer.native {
-		s.ctx.sp, s.ctx.fp, s.ctx.saved = outer.exit.sp, outer.exit.fp, outer.exit.saved
+		s.setExit(&outer.exit)
 	}
 	if c.refs {
 		s.endRefs(c)
@@ -241,7 +242,7 @@ func (f *Func) CallStack(ctx context.Context, stack []uint64) error {
 	}
 	c := s.beginPlain(true)
 	reason := enter(c, s.stack+stackMask, f, unsafe.SliceData(stack))
-	if reason != exitReturn || c.refs {
+	if reason != exitReturn || c.refs || c.counts {
 		return f.leftPlain(c, reason, stack)
 	}
 	if t.intResult {
@@ -287,7 +288,7 @@ func (s *Store) beginPlain(took bool) *Caller {
 func (f *Func) leftPlain(c *Caller, reason uint64, results []uint64) (err error) {
 	if reason != exitReturn {
 		err = f.store.failed(c, reason)
-	} else if f.typ.intResult {
+	} else if err = c.unpaid(); err == nil && f.typ.intResult {
 		results[0] = f.store.ctx.ints[0] & f.typ.results[0].mask
 	}
 	f.store.endPlain(c)
@@ -379,6 +380,9 @@ func (f *Func) invoke(c *Caller, args, results []uint64) error {
 	}
 	if reason := enter(c, s.stack+stackMask, nil, nil); reason != exitReturn {
 		return s.failed(c, reason)
+	}
+	if err := c.unpaid(); err != nil {
+		return err
 	}
 	if t.intResult {
 		results[0] = ctx.ints[0] & t.results[0].mask
@@ -515,6 +519,9 @@ func dispatch(c *Caller) uint64 {
 		return 0
 	}
 	t := f.typ
+	if err := c.outOfSlack(); err != nil {
+		return c.giveUp(err)
+	}
 	top := s.scratchTop
 	args, results := s.takeScratch(t)
 	if t.intArgs {

@@ -56,6 +56,9 @@ func (s *Store) classify() error {
 	if !ok {
 		s.abort(fmt.Sprintf("a fault that does not fit the trap table (%s, kind %d)", site.Code, site.Fault))
 	}
+	if site.Code == abi.TrapOutOfFuel {
+		*s.count() = 0 // what was left did not suffice, and is gone
+	}
 	return s.trap(site.Code)
 }
 

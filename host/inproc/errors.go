@@ -34,6 +34,7 @@ const (
 	ErrCancelled   = hosterr.ErrCancelled
 	ErrRestore     = hosterr.ErrRestore
 	ErrGuardPages  = hosterr.ErrGuardPages
+	ErrFuel        = hosterr.ErrFuel
 	// ErrPreemptionOff and ErrStateSize say why native code is not preempted: GODEBUG has
 	// asyncpreemptoff=1, or the processor's state is larger than this package can save.
 	ErrPreemptionOff = Error("waot: asyncpreemptoff=1 switches preemption off")

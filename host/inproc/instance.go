@@ -95,6 +95,9 @@ func (s *Store) InstantiateIn(ctx context.Context, m *Module, imports Resolver, 
 func (i *Instance) make(imports Resolver, o *InstanceOptions) error {
 	i.store.instantiating++
 	defer func() { i.store.instantiating-- }()
+	if err := i.store.countsFuel(i.module); err != nil {
+		return err
+	}
 	if err := i.resolve(imports); err != nil {
 		return err
 	}

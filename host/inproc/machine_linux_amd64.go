@@ -12,6 +12,10 @@ const (
 	machine = "x86-64"
 	// numSaved is the number of words of nativeContext.saved: rbx, r12 to r15.
 	numSaved = 5
+	// savedFuel is the word of r15 among them, where code that counts fuel has the count.
+	savedFuel = 4
+	// trapBytes is the size of the instruction that traps.
+	trapBytes = 2
 	// stackArgs is where stack arguments are, from the stack pointer at an exit by a stub: above
 	// the return address.
 	stackArgs = 8

@@ -14,6 +14,10 @@ const (
 	// is the return address.
 	numSaved  = 18
 	savedLink = 17
+	// savedFuel is the word of x27 among them, where code that counts fuel has the count.
+	savedFuel = 8
+	// trapBytes is the size of the instruction that traps.
+	trapBytes = 4
 	// stackArgs is where stack arguments are, from the stack pointer at an exit by a stub.
 	stackArgs = 0
 	// tornStores says that a store that straddles the end of a memory may

@@ -39,7 +39,7 @@ func (i *Instance) Reset(ctx context.Context) error {
 		return ErrClosed
 	}
 	one := [1]*Instance{i}
-	return i.store.reset(ctx, one[:])
+	return i.store.reset(ctx, one[:], false)
 }
 
 // Running reports whether code of the store runs, or an instance is being made or reset: then nothing can be reset. It is for the goroutine inside.
@@ -83,11 +83,11 @@ func (s *Store) Reset(ctx context.Context) error {
 		}
 	}
 	slices.SortFunc(all, func(a, b *Instance) int { return cmp.Compare(a.number, b.number) })
-	return s.reset(ctx, all)
+	return s.reset(ctx, all, true)
 }
 
-// reset resets instances, in this order. If it may not, it changes nothing.
-func (s *Store) reset(ctx context.Context, all []*Instance) error {
+// reset resets instances, in this order, and the fuel of the store if it is to. If it may not, it changes nothing.
+func (s *Store) reset(ctx context.Context, all []*Instance, refuel bool) error {
 	if s.Running() {
 		return ErrBusy
 	}
@@ -111,6 +111,9 @@ func (s *Store) reset(ctx context.Context, all []*Instance) error {
 	}
 	if err := s.restore(all); err != nil {
 		return err
+	}
+	if refuel {
+		s.refuel()
 	}
 	if len(s.refs.inUse) > 0 {
 		s.collectRefs()

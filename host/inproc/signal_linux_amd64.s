@@ -4,6 +4,7 @@
 #define CTX(off) (off+1-nativeContext__size)(R11)
 
 // Offsets in the kernel's ucontext (in DX) and in the state it points to.
+#define UC_R15 96
 #define UC_RBP 120
 #define UC_RSP 160
 #define UC_RIP 168
@@ -12,6 +13,34 @@
 #define UC_WORDS 38
 #define FP_MAGIC 464
 #define FP_SIZE 468
+
+// SAVE copies the code's state, as the kernel saved it in DX, to the save area of the native stack that R11 ends. The extended state is copied
+// by its size, without its magic number the legacy area alone. It jumps to none if there is too much or nothing; it changes R8, R10, R12, R13 and CX.
+#define SAVE(none, sized) \
+	MOVQ UC_FPSTATE(DX), R10; \
+	TESTQ R10, R10; \
+	JEQ  none; \
+	MOVL $512, CX; \
+	CMPL FP_MAGIC(R10), $0x46505853; \
+	JNE  sized; \
+	MOVL FP_SIZE(R10), CX; \
+	CMPL CX, $const_maxSaveFP; \
+	JHI  none; \
+	sized: \
+	LEAQ (1-const_stackSize)(R11), R8; \
+	MOVQ DI, R12; \
+	MOVQ SI, R13; \
+	LEAQ const_saveFP(R8), DI; \
+	MOVQ R10, SI; \
+	REP; MOVSB; \
+	MOVQ R8, DI; \
+	MOVQ DX, SI; \
+	MOVL $UC_WORDS, CX; \
+	REP; MOVSQ; \
+	LEAQ const_saveFP(R8), AX; \
+	MOVQ AX, UC_FPSTATE(R8); \
+	MOVQ R12, DI; \
+	MOVQ R13, SI
 
 // signalHandler is the handler of synchronous faults, called by the kernel on
 // the signal stack: DI signal, SI siginfo, DX ucontext. It uses neither g nor a
@@ -47,7 +76,15 @@ TEXT ·signalHandler(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	MOVLQZX DI, AX
 	MOVQ AX, CTX(nativeContext_faultSignal)
 	MOVQ CX, CTX(nativeContext_faultSICode)
+	MOVQ UC_R15(DX), AX
+	MOVQ AX, CTX(nativeContext_saved+const_savedFuel*8)
 	MOVQ $const_exitTrap, CTX(nativeContext_reason)
+	CMPL DI, $const_sigILL
+	JNE  leave
+	SAVE(leave, sized)
+	MOVQ $const_exitUndefined, CTX(nativeContext_reason)
+
+leave:
 
 	// Continue as if switchEnter had returned, with the direction flag clear.
 	MOVQ R9, UC_RSP(DX)
@@ -87,31 +124,7 @@ TEXT ·preemptHandler(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	MOVQ CTX(nativeContext_goSP), R9
 	TESTQ R9, R9
 	JEQ  chain
-	MOVQ UC_FPSTATE(DX), R10
-	TESTQ R10, R10
-	JEQ  chain
-	MOVL $512, CX // without the magic number: the legacy area alone
-	CMPL FP_MAGIC(R10), $0x46505853
-	JNE  sized
-	MOVL FP_SIZE(R10), CX
-	CMPL CX, $const_maxSaveFP
-	JHI  chain
-
-sized:
-	LEAQ (1-const_stackSize)(R11), R8
-	MOVQ DI, R12
-	MOVQ SI, R13
-	LEAQ const_saveFP(R8), DI
-	MOVQ R10, SI
-	REP; MOVSB
-	MOVQ R8, DI
-	MOVQ DX, SI
-	MOVL $UC_WORDS, CX
-	REP; MOVSQ
-	LEAQ const_saveFP(R8), AX
-	MOVQ AX, UC_FPSTATE(R8)
-	MOVQ R12, DI
-	MOVQ R13, SI
+	SAVE(chain, sized)
 
 	MOVQ $const_exitPreempt, CTX(nativeContext_reason)
 	MOVQ R9, UC_RSP(DX)

@@ -5,6 +5,7 @@
 #define CONTEXT SUB $(nativeContext__size-1), R16, R16
 
 // Offsets in the kernel's ucontext (in R2).
+#define UC_X27 400
 #define UC_X29 416
 #define UC_X30 424
 #define UC_SP 432
@@ -21,6 +22,39 @@
 
 // The ucontext in the save area.
 #define SAVED 128
+
+// SAVE copies the code's state, as the kernel saved it in R2, to the save area of the native stack with the stack pointer R8. It finds the record of the vector
+// registers; one without size is the last. It jumps to none if there is none; it changes R6, R7 and R10 to R15.
+#define SAVE(none, record, found, context, vectors) \
+	ADD  $UC_RECORDS, R2, R10; \
+	MOVD $FPSIMD_MAGIC, R6; \
+	record: \
+	MOVWU 4(R10), R7; \
+	CBZ  R7, none; \
+	MOVWU 0(R10), R11; \
+	CMP  R6, R11; \
+	BEQ  found; \
+	ADD  R7, R10; \
+	JMP  record; \
+	found: \
+	CMP  $FPSIMD_SIZE, R7; \
+	BNE  none; \
+	AND  $~const_stackMask, R8, R12; \
+	ADD  $SAVED, R12; \
+	MOVD R2, R11; \
+	MOVD $(UC_RECORDS/16), R13; \
+	context: \
+	LDP.P 16(R11), (R14, R15); \
+	STP.P (R14, R15), 16(R12); \
+	SUBS $1, R13; \
+	BNE  context; \
+	MOVD $(FPSIMD_SIZE/16), R13; \
+	vectors: \
+	LDP.P 16(R10), (R14, R15); \
+	STP.P (R14, R15), 16(R12); \
+	SUBS $1, R13; \
+	BNE  vectors; \
+	STP  (ZR, ZR), (R12)
 
 // signalHandler is the handler of synchronous faults, called by the kernel on
 // the signal stack: R0 signal, R1 siginfo, R2 ucontext. It uses neither g nor a
@@ -60,8 +94,17 @@ TEXT ·signalHandler(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	MOVWU R0, R11
 	MOVD R11, CTX(nativeContext_faultSignal)
 	MOVD R10, CTX(nativeContext_faultSICode)
+	MOVD UC_X27(R2), R11
+	MOVD R11, CTX(nativeContext_saved+const_savedFuel*8)
 	MOVD $const_exitTrap, R11
 	MOVD R11, CTX(nativeContext_reason)
+	CMPW $const_sigILL, R0
+	BNE  leave
+	SAVE(leave, record, found, context, vectors)
+	MOVD $const_exitUndefined, R11
+	MOVD R11, CTX(nativeContext_reason)
+
+leave:
 
 	// Continue as if switchEnter had returned.
 	MOVD R9, UC_SP(R2)
@@ -109,41 +152,7 @@ TEXT ·preemptHandler(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	MOVD CTX(nativeContext_goSP), R9
 	CBZ  R9, chain
 
-	// Find the record of the vector registers; one without size is the last.
-	ADD  $UC_RECORDS, R2, R10
-	MOVD $FPSIMD_MAGIC, R6
-
-record:
-	MOVWU 4(R10), R7
-	CBZ  R7, chain
-	MOVWU 0(R10), R11
-	CMP  R6, R11
-	BEQ  found
-	ADD  R7, R10
-	JMP  record
-
-found:
-	CMP  $FPSIMD_SIZE, R7
-	BNE  chain
-	AND  $~const_stackMask, R8, R12
-	ADD  $SAVED, R12
-	MOVD R2, R11
-	MOVD $(UC_RECORDS/16), R13
-
-context:
-	LDP.P 16(R11), (R14, R15)
-	STP.P (R14, R15), 16(R12)
-	SUBS $1, R13
-	BNE  context
-	MOVD $(FPSIMD_SIZE/16), R13
-
-vectors:
-	LDP.P 16(R10), (R14, R15)
-	STP.P (R14, R15), 16(R12)
-	SUBS $1, R13
-	BNE  vectors
-	STP  (ZR, ZR), (R12) // the end of the records
-
+	SAVE(chain, record, found, context, vectors)
 	MOVD $const_exitPreempt, R11
 	MOVD R11, CTX(nativeContext_reason)
 	MOVD R9, UC_SP(R2)

@@ -24,11 +24,17 @@ func Preemption() error {
 //
 //go:noinline
 func preempted(c *Caller) uint64 {
-	if c.store.cancelled.Load() == 0 {
+	s := c.store
+	if s.fuel == fuelSlack {
+		if err := c.preemptedSlack(); err != nil {
+			return c.giveUp(err)
+		}
+	}
+	if s.cancelled.Load() == 0 {
 		return 0
 	}
-	c.store.notePreempted()
-	return c.giveUp(c.store.cancelError(true))
+	s.notePreempted()
+	return c.giveUp(s.cancelError(true))
 }
 
 // giveUp makes err the activation's result.

@@ -100,7 +100,7 @@ func (x *Snapshot) restore(results []uint64) *funcType {
 	c := x.of.caller
 	s := c.store
 	copy(bytesAt(x.exit.sp, uintptr(len(x.stack))), x.stack)
-	s.ctx.sp, s.ctx.fp, s.ctx.saved = x.exit.sp, x.exit.fp, x.exit.saved
+	s.setExit(&x.exit)
 	c.binding, c.hidden = x.binding, x.hidden
 	t := s.bindings[x.binding].fn.typ
 	c.words = hostWords{t, nil, results}

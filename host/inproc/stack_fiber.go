@@ -59,7 +59,7 @@ func (s *Store) newFiber() (f fiber, err error) {
 	}
 	f.floor = f.stack + guardEnd + headroom
 	f.top = f.stack + guardEnd + uintptr(s.config.MaxStack)&^15
-	f.outermost = &Caller{store: s, native: true, plain: true, start: f.top}
+	f.outermost = &Caller{store: s, native: true, plain: true, start: f.top, counts: s.fuel > fuelNone}
 	f.activations = []*Caller{f.outermost}
 	f.ctx = (*nativeContext)(ptr(f.stack + stackSize - unsafe.Sizeof(nativeContext{})))
 	*f.ctx = nativeContext{}
@@ -108,6 +108,7 @@ func (s *Store) changeFiber(f fiber) {
 	before := s.fiber
 	s.cancelMu.Lock()
 	before.ended.parked, f.ended.parked = true, false
+	*f.count() = *before.count()
 	s.fiber = f
 	s.cancelled.Store(f.ended.n)
 	if ended := f.ended.n != 0; ended != (before.ended.n != 0) {

@@ -28,6 +28,8 @@ const (
 	// exitPreempt: a signal arrived; enter lets Go see it and resumes the code exactly where
 	// it was.
 	exitPreempt = 4
+	// exitUndefined: a fault of an undefined instruction, with the code's state in the save area; enter lets undefined decide whether the code goes on.
+	exitUndefined = 5
 )
 
 // Flags of nativeContext.flags.

@@ -45,6 +45,10 @@ type Config struct {
 	// Allocator, if not nil, makes the bytes of all memories, unless an instance has one of its own. Modules whose code has no explicit bounds checks
 	// cannot have memories of their own then.
 	Allocator MemoryAllocator
+	// Fuel is what the store has at first, for code that counts it. OutOfFuel, if it is not nil, is called where such code runs out: with AddFuel the code goes on,
+	// otherwise it traps; an error ends the call. Nothing but Fuel and AddFuel of the store may be used in it: all else fails with ErrBusy.
+	Fuel      uint64
+	OutOfFuel FuelHandler
 	// CollectAlways collects references whenever compiled code calls the host, when the host
 	// returns, and whenever one is made: for tests of hosts that handle references.
 	CollectAlways bool
@@ -85,6 +89,7 @@ type Store struct {
 	firstBindings [numHelperBindings]binding
 
 	types typeTable
+	fuel  fuelKind
 
 	instances []*Instance // by address
 	// instantiating counts the instances that are being made, before their code runs; restoring says that instances are made what they were.
@@ -132,6 +137,7 @@ func NewStore(c Config) (*Store, error) {
 	if s.fiber, err = s.newFiber(); err != nil {
 		return nil, err
 	}
+	s.refuel()
 	s.bindings = s.firstBindings[:]
 	s.bindings[bindMemoryGrow].grow = (*Store).memoryGrow
 	s.bindings[bindTableGrow].grow = (*Store).tableGrow

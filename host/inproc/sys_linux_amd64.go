@@ -16,9 +16,10 @@ const (
 
 // Offsets in the save area.
 const (
-	savedFP = 120
-	savedSP = 160
-	savedPC = 168
+	savedCount = 96 // r15
+	savedFP    = 120
+	savedSP    = 160
+	savedPC    = 168
 )
 
 // notePreempted records where preempted code was, as if it had faulted there.
@@ -27,6 +28,7 @@ func (s *Store) notePreempted() {
 	c.faultFP = uintptr(load64(s.stack + savedFP))
 	c.faultSP = uintptr(load64(s.stack + savedSP))
 	c.faultPC = uintptr(load64(s.stack + savedPC))
+	*s.count() = load64(s.stack + savedCount)
 }
 
 // checkStateSize reports ErrStateSize if the save area cannot take the state of all features that

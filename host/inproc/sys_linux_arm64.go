@@ -27,10 +27,11 @@ const (
 
 // Offsets in the save area.
 const (
-	savedFP = savedContext + 416
-	savedLR = savedContext + 424
-	savedSP = savedContext + 432
-	savedPC = savedContext + 440
+	savedCount = savedContext + 400 // x27
+	savedFP    = savedContext + 416
+	savedLR    = savedContext + 424
+	savedSP    = savedContext + 432
+	savedPC    = savedContext + 440
 )
 
 // notePreempted records where preempted code was, as if it had faulted there.
@@ -40,6 +41,7 @@ func (s *Store) notePreempted() {
 	c.faultLR = uintptr(load64(s.stack + savedLR))
 	c.faultSP = uintptr(load64(s.stack + savedSP))
 	c.faultPC = uintptr(load64(s.stack + savedPC))
+	*s.count() = load64(s.stack + savedCount)
 }
 
 // checkStateSize reports ErrStateSize if the save area cannot take the state of preempted code,

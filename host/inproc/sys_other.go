@@ -17,7 +17,11 @@ const (
 	madvNoHuge    = 0
 	pageSize      = 4096
 	saveArea      = 0
-	numSaved      = 0
+	numSaved      = 1
+	savedFuel     = 0
+	savedCount    = 0
+	savedPC       = 0
+	trapBytes     = 0
 	stackArgs     = 0
 	machine       = ""
 	baselineAlias = ""
@@ -49,7 +53,7 @@ func mapFile(int, uintptr, uintptr) ([]byte, error)                            {
 func dupFile(fd uintptr) (int, error)                                          { return -1, ErrUnsupported }
 func closeFile(fd int)                                                         {}
 func enter(cc *Caller, last uintptr, f *Func, args *uint64) uint64 {
-	return dispatch(cc) + preempted(cc)
+	return dispatch(cc) + preempted(cc) + undefined(cc)
 }
 func currentG() uintptr                                { return 0 }
 func inMemoryBelow(end uintptr) bool                   { return true }

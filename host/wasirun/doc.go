@@ -51,6 +51,8 @@ type Options struct {
 	Rand                io.Reader
 	// MaxOpen bounds the descriptors that are open at one time; 0 means 4,096.
 	MaxOpen int
+	// Store bounds what the program's store gives, and says what fuel it has; nil means the defaults. It counts where New or Run makes the store.
+	Store *host.StoreOptions
 }
 
 // Dir is a directory of the host and its name in the program.

@@ -34,7 +34,11 @@ func (p *Program) setUp(ctx context.Context, mod *host.Module, o *Options, more 
 	if p.system, err = NewSystem(o); err != nil {
 		return err
 	}
-	if p.store, err = host.NewStore(nil); err != nil {
+	var limits *host.StoreOptions
+	if o != nil {
+		limits = o.Store
+	}
+	if p.store, err = host.NewStore(limits); err != nil {
 		return err
 	}
 	imports := p.system.Imports()

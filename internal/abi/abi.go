@@ -18,6 +18,9 @@ const Version = 4
 // CheckedVersion is the version in the record of an object whose code checks the bounds of memories.
 const CheckedVersion = 5
 
+// FuelVersion is the version, in the record and in the metadata, of an object whose code counts fuel: a register has the count.
+const FuelVersion = 6
+
 // TrapCode says why compiled code trapped. The values are stored in objects.
 type TrapCode uint8
 
@@ -36,20 +39,22 @@ const (
 	TrapStackOverflow
 	// TrapNullReference is for instructions on references that the front end does not have yet. CLIF can raise it.
 	TrapNullReference
+	// TrapOutOfFuel is raised in front of a block that costs more than is left (docs/fuel.md). A host may resume the code there.
+	TrapOutOfFuel
 	NumTrapCodes
 )
 
 var trapNames = [NumTrapCodes]string{
 	"none", "unreachable", "memory_out_of_bounds", "table_out_of_bounds", "undefined_element",
 	"uninitialized_element", "bad_signature", "integer_overflow", "integer_divide_by_zero",
-	"bad_conversion", "stack_overflow", "null_reference",
+	"bad_conversion", "stack_overflow", "null_reference", "out_of_fuel",
 }
 
 // trapMessages are the words of the specification's test suite.
 var trapMessages = [NumTrapCodes]string{
 	"no trap", "unreachable", "out of bounds memory access", "out of bounds table access", "undefined element",
 	"uninitialized element", "indirect call type mismatch", "integer overflow", "integer divide by zero",
-	"invalid conversion to integer", "call stack exhausted", "null reference",
+	"invalid conversion to integer", "call stack exhausted", "null reference", "all fuel consumed",
 }
 
 // String returns the name of c in CLIF's text form.

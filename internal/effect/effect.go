@@ -32,12 +32,14 @@ const (
 	ReadTable                           // contents of tables
 	ReadTableSize                       // sizes of tables
 	ReadSegments                        // lengths and contents of segments
+	ReadFuel                            // the count of fuel
 	ReadGlobal                          // a global
 	WriteMemory                         // as those above
 	WriteMemorySize                     // what is new in a memory that grows was not there to be read
 	WriteTable
 	WriteTableSize // as WriteMemorySize
 	WriteSegments
+	WriteFuel
 	WriteGlobal
 	end
 
@@ -57,6 +59,7 @@ const (
 	Table
 	TableSize
 	Segments
+	Fuel
 	Global
 )
 

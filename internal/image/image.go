@@ -104,8 +104,8 @@ func (img *Image) Check() error {
 
 // checkParts checks all but the metadata by themselves; known leaves out what addresses refer to.
 func (img *Image) checkParts(known bool) error {
-	if img.Meta.ABI != abi.Version {
-		return &Error{fmt.Sprintf("binary interface version %d, this host has %d", img.Meta.ABI, abi.Version)}
+	if err := img.Meta.CheckVersion(); err != nil {
+		return &Error{err.Error()}
 	}
 	if img.Page < minPage || img.Page > maxPage || img.Page&(img.Page-1) != 0 {
 		return &Error{fmt.Sprintf("pages of %d bytes", img.Page)}

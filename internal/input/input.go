@@ -22,6 +22,7 @@ const (
 	MaxModule = 1 << 30   // a module in the binary format
 	MaxText   = 1<<31 - 1 // a module or a script in the text format
 	MaxObject = 1 << 31   // an object or an image, which may be larger than its module
+	MaxCosts  = 1 << 20   // a table of what operators cost
 	MaxKey    = 1 << 20   // a file with a key
 )
 
@@ -60,6 +61,9 @@ func (e *LimitError) Error() string {
 func Fixed(what string, most uint64) Bound {
 	return func([]byte) (string, uint64) { return what, most }
 }
+
+// Costs is the Bound of tables of what operators cost.
+func Costs([]byte) (what string, most uint64) { return "bytes of costs", MaxCosts }
 
 // Object is the Bound of objects and images.
 func Object(head []byte) (what string, most uint64) { return "bytes of object", MaxObject }

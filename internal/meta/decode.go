@@ -256,8 +256,11 @@ func decodeTables(m *Module, s Sections, hashed bool) error {
 
 func (d *decoder) module(m *Module) {
 	m.ABI = d.num32("version of the binary interface")
-	if d.err == nil && m.ABI != abi.Version {
-		d.err = &VersionError{"binary interface", m.ABI, abi.Version}
+	if m.ABI == abi.FuelVersion {
+		m.Fuel = &Fuel{}
+	}
+	if d.err == nil {
+		d.err = m.CheckVersion()
 	}
 	m.Arch, m.CPU, m.Name = d.str("architecture"), d.str("processor"), d.str("name")
 	m.InstanceSize = d.num32("size of the instance data")
@@ -285,6 +288,9 @@ func (d *decoder) module(m *Module) {
 			return
 		}
 		d.at += copy(m.Digests[i].Digest[:], d.b[d.at:])
+	}
+	if m.Fuel != nil {
+		m.Fuel.Slack, m.Fuel.Costs = d.bool("fuel"), d.str("costs of fuel")
 	}
 }
 

@@ -207,6 +207,10 @@ func EncodeMeta(m *Module) []byte {
 		e.str(m.Digests[i].Section)
 		e.b = append(e.b, m.Digests[i].Digest[:]...)
 	}
+	if m.Fuel != nil {
+		e.bool(m.Fuel.Slack)
+		e.str(m.Fuel.Costs)
+	}
 	return e.finish()
 }
 

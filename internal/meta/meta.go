@@ -103,7 +103,7 @@ type Export struct {
 
 // Module is the metadata of one module.
 type Module struct {
-	ABI  uint32 // abi.Version
+	ABI  uint32 // abi.Version, or abi.FuelVersion if Fuel is not nil
 	Arch string // "x86-64"
 	CPU  string // the floor: "x86-64-v2"
 	Name string
@@ -137,4 +137,31 @@ type Module struct {
 
 	// Digests are those of the object's sections, in objects only.
 	Digests []SectionDigest
+
+	// Fuel is not nil if the code counts fuel.
+	Fuel *Fuel
+}
+
+// Fuel says how code counts fuel.
+type Fuel struct {
+	// Slack: no code compares the count, so hosts have to look at it.
+	Slack bool
+	// Costs is the text of the costs that are not the default ones.
+	Costs string
+}
+
+// version returns what ABI must be.
+func (m *Module) version() uint32 {
+	if m.Fuel != nil {
+		return abi.FuelVersion
+	}
+	return abi.Version
+}
+
+// CheckVersion returns a *VersionError unless ABI is what this package knows and what the module needs.
+func (m *Module) CheckVersion() error {
+	if want := m.version(); m.ABI != want {
+		return &VersionError{"binary interface", m.ABI, want}
+	}
+	return nil
 }

@@ -63,9 +63,12 @@ func (m *Module) MemoryFlags(i, main int) (flags uint64) {
 	return flags
 }
 
-// RecordVersion is the first word of the record. An object whose code checks bounds has another one, so that hosts that know nothing of this
+// RecordVersion is the first word of the record. An object whose code checks bounds or counts fuel has another one, so that hosts that know nothing of this
 // refuse it.
 func (m *Module) RecordVersion() uint64 {
+	if m.Fuel != nil {
+		return abi.FuelVersion
+	}
 	for i := range m.Memories {
 		if m.Memories[i].Checked {
 			return abi.CheckedVersion

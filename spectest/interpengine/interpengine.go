@@ -42,6 +42,9 @@ func (e *Engine) NewStore() (spectest.Store, error) {
 	return &store{e, interp.NewStore(e.Options)}, nil
 }
 
+// FuelLeft returns how much fuel the store has left.
+func (s *store) FuelLeft() int64 { return max(0, s.Fuel) }
+
 type store struct {
 	engine *Engine
 	*interp.Store

@@ -51,6 +51,9 @@ func (e *Engine) NewStore() (spectest.Store, error) {
 	return &store{engine: e, s: s, refs: map[uint64]uint64{}}, nil
 }
 
+// FuelLeft returns how much fuel the store has left.
+func (s *store) FuelLeft() int64 { return int64(s.s.Fuel()) }
+
 type store struct {
 	engine  *Engine
 	s       *inproc.Store

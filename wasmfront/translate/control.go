@@ -89,7 +89,14 @@ func (t *Translator) loop(op *wasmfront.Operator, _ *handler) {
 	}
 	t.ssa.openLoop(fr.label)
 	t.ssa.enter(fr.label, false)
+	t.leader(true)
 	t.pushPhis(fr)
+}
+
+// enter makes b the current block, as ssa.enter does; it begins a basic block.
+func (t *Translator) enter(b clif.Block, follows bool) {
+	t.ssa.enter(b, follows)
+	t.leader(false)
 }
 
 // pushPhis makes the operands of the label of fr those on the stack.
@@ -112,7 +119,7 @@ func (t *Translator) ifOp(op *wasmfront.Operator, _ *handler) {
 	fr.els = els
 	t.saved = append(t.saved, t.stack[height:]...)
 	t.branch(cond, t.ssa.edgeTo(then, nil), t.ssa.edgeTo(els, nil))
-	t.ssa.enter(then, true)
+	t.enter(then, true)
 }
 
 func (t *Translator) elseOp(*wasmfront.Operator, *handler) {
@@ -129,7 +136,7 @@ func (t *Translator) elseOp(*wasmfront.Operator, *handler) {
 
 // enterElse starts the else part of fr.
 func (t *Translator) enterElse(fr *frame) {
-	t.ssa.enter(fr.els, false)
+	t.enter(fr.els, false)
 	t.live = true
 	t.stack = append(t.stack[:fr.height], t.saved[fr.saved:]...)
 }
@@ -170,7 +177,7 @@ func (t *Translator) join(fr *frame) {
 	}
 	t.ssa.seal(fr.label)
 	t.live = true
-	t.ssa.enter(fr.label, false)
+	t.enter(fr.label, false)
 	t.pushPhis(fr)
 }
 
@@ -189,7 +196,7 @@ func (t *Translator) brIf(op *wasmfront.Operator, _ *handler) {
 	taken := t.branchTo(t.frameAt(op.Index))
 	next := t.ssa.newSingle()
 	t.branch(cond, taken, t.ssa.edgeTo(next, nil))
-	t.ssa.enter(next, true)
+	t.enter(next, true)
 }
 
 // brTable makes one edge per label that occurs, however often.

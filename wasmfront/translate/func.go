@@ -9,6 +9,7 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/fuel"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
@@ -20,6 +21,10 @@ type Options struct {
 	Relaxed Relaxed
 	// CanonicalNaNs makes each NaN that an operator computes the canonical one, positive and quiet without payload.
 	CanonicalNaNs bool
+	// Fuel, if it is not nil, says what operators cost: blocks are charged for them. OutOfFuel is the trap where that is more than is left, TrapNone for
+	// none.
+	Fuel      *fuel.Costs
+	OutOfFuel abi.TrapCode
 	// MaxBytes, if it is not 0, is how much Bytes may be: Func gives up with ErrBytes once it is more.
 	MaxBytes int64
 }
@@ -49,8 +54,9 @@ type Translator struct {
 	saved    []clif.Value  // parameters of open ifs, for their else parts
 	open     []uint32      // scratch of scan: open blocks, by number of the loop
 	live     bool          // the current point is reachable
-	beyond   int           // see Beyond
-	deepest  int           // most frames that were open at once
+	charge   charge
+	beyond   int // see Beyond
+	deepest  int // most frames that were open at once
 }
 
 // frame is an open block.
@@ -110,6 +116,8 @@ func (t *Translator) Func(f *clif.Func, i uint32) error {
 	}
 	t.start(f, clif.FuncIndex(i))
 	t.declareLocals()
+	t.charge.inst = clif.NoInst
+	t.leader(false)
 	ft := t.m.FuncType(i)
 	t.pushFrame(wasmfront.BlockFunc, ft.Results, 0)
 	bytes := len(t.m.Body(i).Bytes)
@@ -124,6 +132,9 @@ func (t *Translator) Func(f *clif.Func, i uint32) error {
 		case h.run == nil:
 			t.unsupported(op)
 		case t.live || h.always:
+			if t.Fuel != nil && t.live {
+				t.count(op)
+			}
 			h.run(t, op, h)
 		}
 		if t.size() > maxSize || t.ssa.steps > maxSteps || t.ssa.full {
@@ -136,6 +147,7 @@ func (t *Translator) Func(f *clif.Func, i uint32) error {
 	if err := t.check.Err(); err != nil {
 		return err
 	}
+	t.closeCharge()
 	t.ssa.removeTrivial()
 	size := t.size() + perOperand*t.ssa.numOperands()
 	if size > maxSize {

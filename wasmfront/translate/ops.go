@@ -89,6 +89,7 @@ func (t *Translator) memoryBytes(m uint32) clif.Value {
 
 func (t *Translator) memoryCopy(op *wasmfront.Operator, _ *handler) {
 	n, from, to := t.wide(t.pop()), t.wide(t.pop()), t.wide(t.pop())
+	t.chargeBytes(n)
 	t.checkEnd(from, n, t.memoryBytes(op.Index2), abi.TrapMemoryOutOfBounds)
 	t.checkEnd(to, n, t.memoryBytes(op.Index), abi.TrapMemoryOutOfBounds)
 	t.b.EntityEffect(clif.OpMemoryCopy, clif.Invalid, op.Index, op.Index2, to, from, n)
@@ -96,12 +97,14 @@ func (t *Translator) memoryCopy(op *wasmfront.Operator, _ *handler) {
 
 func (t *Translator) memoryFill(op *wasmfront.Operator, _ *handler) {
 	n, x, to := t.wide(t.pop()), t.pop(), t.wide(t.pop())
+	t.chargeBytes(n)
 	t.checkEnd(to, n, t.memoryBytes(op.Index), abi.TrapMemoryOutOfBounds)
 	t.b.EntityEffect(clif.OpMemoryFill, clif.Invalid, op.Index, 0, to, x, n)
 }
 
 func (t *Translator) memoryInit(op *wasmfront.Operator, _ *handler) {
 	n, from, to := t.wide(t.pop()), t.wide(t.pop()), t.wide(t.pop())
+	t.chargeBytes(n)
 	data := t.cm.WasmDatas[op.Index]
 	if data == clif.DataDropped {
 		t.checkEnd(from, n, t.b.Iconst(clif.I64, 0), abi.TrapMemoryOutOfBounds)
@@ -155,12 +158,14 @@ func (t *Translator) tableGrow(op *wasmfront.Operator, _ *handler) {
 
 func (t *Translator) tableFill(op *wasmfront.Operator, _ *handler) {
 	n, x, to := t.wide(t.pop()), t.pop(), t.wide(t.pop())
+	t.chargeElements(n)
 	t.checkEnd(to, n, t.tableLen(op.Index), abi.TrapTableOutOfBounds)
 	t.b.EntityEffect(clif.OpTableFill, clif.TypeOf(op.Type), op.Index, 0, to, x, n)
 }
 
 func (t *Translator) tableCopy(op *wasmfront.Operator, _ *handler) {
 	n, from, to := t.wide(t.pop()), t.wide(t.pop()), t.wide(t.pop())
+	t.chargeElements(n)
 	t.checkEnd(from, n, t.tableLen(op.Index2), abi.TrapTableOutOfBounds)
 	t.checkEnd(to, n, t.tableLen(op.Index), abi.TrapTableOutOfBounds)
 	t.b.EntityEffect(clif.OpTableCopy, clif.Invalid, op.Index, op.Index2, to, from, n)
@@ -168,6 +173,7 @@ func (t *Translator) tableCopy(op *wasmfront.Operator, _ *handler) {
 
 func (t *Translator) tableInit(op *wasmfront.Operator, _ *handler) {
 	n, from, to := t.wide(t.pop()), t.wide(t.pop()), t.wide(t.pop())
+	t.chargeElements(n)
 	t.checkEnd(from, n, t.b.Entity(clif.OpElemLen, clif.Invalid, op.Index), abi.TrapTableOutOfBounds)
 	t.checkEnd(to, n, t.tableLen(op.Index2), abi.TrapTableOutOfBounds)
 	t.b.EntityEffect(clif.OpTableInit, clif.Invalid, op.Index2, op.Index, to, from, n)

@@ -22,8 +22,8 @@ const (
 // farthest is the range of b. Nothing needs to reach further, since no function is larger.
 const farthest = 1 << 27
 
-// bufferTarget describes the machine to the machine buffer.
-func bufferTarget() *machbuffer.Target {
+// bufferTarget describes the machine to the machine buffer; resumes says that hosts may resume code behind traps.
+func bufferTarget(resumes bool) *machbuffer.Target {
 	jump, nop := always.form(), word(backend.Inst{Op: asm.Nop})
 	short := func(name string, bits int, patch func(p []byte, use, label uint32), veneer bool) machbuffer.KindDesc {
 		reach := uint32(1) << (bits + 1)
@@ -35,6 +35,7 @@ func bufferTarget() *machbuffer.Target {
 		return k
 	}
 	t, err := machbuffer.NewTarget(machbuffer.TargetDesc{
+		Resumes: resumes,
 		Kinds: []machbuffer.KindDesc{
 			branch26: short("branch26", 26, patch26, false),
 			cond19:   short("cond19", 19, patch19, true),

@@ -167,7 +167,7 @@ func TestPatches(t *testing.T) {
 
 // TestNoSwaps: no instruction exchanges registers, nor stores a constant, so allocators are told of neither.
 func TestNoSwaps(t *testing.T) {
-	if e := env(); common.Swap != 0 || e.Swaps != 0 || common.StoreImm != 0 {
+	if e := env(0); common.Swap != 0 || e.Swaps != 0 || common.StoreImm != 0 {
 		t.Errorf("row %d exchanges %x, row %d stores", common.Swap, uint64(e.Swaps), common.StoreImm)
 	}
 }

@@ -19,6 +19,8 @@ const (
 	opJumpChain
 	// opCompareTwo: a comparison and, if that does not decide, another one; see pair. Any tail.
 	opCompareTwo
+	opCharge
+	opChargeBy
 	endPseudo
 )
 
@@ -35,7 +37,28 @@ var pseudos = [endPseudo - asm.NumOps]pseudo{
 	opJumpTableBare - asm.NumOps: {"jump_table_bare", 8*4 + firstBytes, emitJumpTable},
 	opJumpChain - asm.NumOps:     {"jump_chain", 8 * (backend.MaxChain + 1), emitJumpChain},
 	opCompareTwo - asm.NumOps:    {"compare_two", 2 * 4, emitCompareTwo},
+	opCharge - asm.NumOps:        {"charge", 3 * 4, emitCharge},
+	opChargeBy - asm.NumOps:      {"charge_by", 3 * 4, emitChargeBy},
 }
+
+// emitCharge: no operands.
+func emitCharge(s *seq) {
+	low := s.in.Imm & 0xfff
+	if high := s.in.Imm - low; high != 0 {
+		s.imm(asm.SubImm, 8, high, fuelReg, fuelReg)
+	}
+	s.imm(asm.SubsImm, 8, low, fuelReg, fuelReg)
+	s.e.Charge(s.in, s.src, belowZero)
+}
+
+// emitChargeBy: use n.
+func emitChargeBy(s *seq) {
+	s.op(asm.Sub, 8, fuelReg, s.r(0), fuelReg)
+	s.imm(asm.CmpImm, 8, 0, fuelReg)
+	s.e.Charge(s.in, s.src, belowZero)
+}
+
+func belowZero(e *backend.Emitter, l machbuffer.Label) { emitBranch(e, onConds[asm.LT], l) }
 
 // seq is the emission of one pseudo-instruction.
 type seq struct {

@@ -1,6 +1,8 @@
 package a64
 
 import (
+	"slices"
+
 	"github.com/waot-project/waot/backend/isa/a64/asm"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/regalloc"
@@ -26,8 +28,12 @@ const (
 	scratchFloat = asm.V31
 )
 
-// env returns what allocators know of the machine.
-func env() regalloc.MachineEnv {
+// fuelReg has the count of fuel in code that counts it. No allocator knows it there, so only charges change it, and each call passes it on.
+const fuelReg = asm.X27
+
+// env returns what allocators know of the machine, without the registers of without.
+func env(without regalloc.PRegSet) regalloc.MachineEnv {
+	intOrder := slices.DeleteFunc(slices.Clone(intOrder), without.Has)
 	e := regalloc.MachineEnv{Scratch: [regalloc.NumClasses]regalloc.PReg{scratch, scratchFloat}}
 	e.Order[regalloc.Int], e.Order[regalloc.Float] = intOrder, floatOrder
 	e.Allocatable = regalloc.SetOf(intOrder...) | regalloc.SetOf(floatOrder...)
@@ -37,5 +43,6 @@ func env() regalloc.MachineEnv {
 	for _, r := range abi.A64.CalleeSavedFloat {
 		e.CalleeSaved = e.CalleeSaved.Add(regalloc.FloatReg(int(r)))
 	}
+	e.CalleeSaved &^= without
 	return e
 }

@@ -46,6 +46,7 @@ var common = backend.CommonRows{
 	Copy: asm.Mov, Sext8: asm.Sxtb, Sext16: asm.Sxth, Sext32: asm.Sxtw, ShlImm: asm.LslImm, Lea: asm.Lea,
 	Store:    [regalloc.NumClasses]backend.Op{regalloc.Int: asm.Str, regalloc.Float: asm.Fstr},
 	IntConst: asm.MovImm, Instance: asm.Adrp, StoreZero: asm.StrZero,
+	Charge: opCharge, ChargeBy: opChargeBy,
 	Call: asm.Bl, CallInd: opCallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpTableBare: opJumpTableBare, JumpChain: opJumpChain,
 }
 
@@ -56,9 +57,17 @@ var (
 )
 
 // New returns the Target for processors from ARMv8.0-A on that have the given features.
-func New(features asm.Feature) *backend.Target {
+func New(features asm.Feature) *backend.Target { return newTarget(features, 0, false) }
+
+// NewFuelled returns the Target for code that counts fuel.
+func NewFuelled(features asm.Feature) *backend.Target {
+	return newTarget(features, regalloc.SetOf(fuelReg), true)
+}
+
+// newTarget returns a Target whose allocators do not know the registers reserved; resumes is as of bufferTarget.
+func newTarget(features asm.Feature, reserved regalloc.PRegSet, resumes bool) *backend.Target {
 	t := &backend.Target{
-		Name: "aarch64", Env: env(), Conv: &abi.A64, Buffer: bufferTarget(), Shapes: asm.Shapes(), Common: common, Features: uint32(features),
+		Name: "aarch64", Env: env(reserved), Conv: &abi.A64, Buffer: bufferTarget(resumes), Shapes: asm.Shapes(), Common: common, Features: uint32(features),
 		Selection: backend.Selection{
 			Rules: machineRules(), Lower: backend.Lowerings(&lowerings, &vectorLowerings), Loads: &loads, MaxDisp: 4095 * 8, HoistAll: true,
 			Heap: heap, VectorConst: vectorConst, Put: putFull, Sum: sum, Compare: compare,
@@ -71,6 +80,7 @@ func New(features asm.Feature) *backend.Target {
 		Branching: backend.Branching{MaxBytes: maxBytes, BranchBytes: branchBytes, MaxBranches: maxBranches, LoopAlign: loopAlign, Rotate: true, MaxPiece: maxPiece},
 		Printing:  backend.Printing{PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, Pseudos: pseudoNames, Regs: regNames},
 	}
+	t.CountsFuel = resumes
 	// Of v8 to v15 a call keeps only the low half.
 	t.CallClobbers = regalloc.Clobbers{Low: t.Env.Allocatable &^ t.Env.CalleeSaved, High: t.Env.Allocatable.OfClass(regalloc.Float)}
 	return t

@@ -19,9 +19,10 @@ const (
 
 const farthest = 1<<31 - 1<<20
 
-// bufferTarget describes the machine to the machine buffer.
-func bufferTarget() *machbuffer.Target {
+// bufferTarget describes the machine to the machine buffer; resumes says that hosts may resume code behind traps.
+func bufferTarget(resumes bool) *machbuffer.Target {
 	t, err := machbuffer.NewTarget(machbuffer.TargetDesc{
+		Resumes: resumes,
 		Kinds: []machbuffer.KindDesc{
 			rel8:  {Name: "rel8", MaxPos: 128, MaxNeg: 127, PatchSize: 1, Align: 1, Patch: patch8},
 			rel32: {Name: "rel32", MaxPos: farthest, MaxNeg: farthest, PatchSize: 4, Align: 1, Patch: patch32},

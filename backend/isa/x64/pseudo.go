@@ -30,6 +30,8 @@ const (
 	opJumpTable
 	opJumpTableBare
 	opJumpChain
+	opCharge
+	opChargeBy
 	endPseudo
 )
 
@@ -55,6 +57,8 @@ var pseudos = [endPseudo - asm.NumOps]pseudo{
 	opToSint64Sat - asm.NumOps:   {"cvt_to_s64_sat", 64, emitToSint64Sat},
 	opJumpTable - asm.NumOps:     {"jump_table", 48 + firstBytes, emitJumpTable},
 	opJumpTableBare - asm.NumOps: {"jump_table_bare", 40 + firstBytes, emitJumpTable},
+	opCharge - asm.NumOps:        {"charge", 7 + jccLen, emitCharge},
+	opChargeBy - asm.NumOps:      {"charge_by", 3 + jccLen, emitChargeBy},
 	opJumpChain - asm.NumOps:     {"jump_chain", backend.MaxChain*chainEntryBytes + jmpLen, emitJumpChain},
 }
 
@@ -63,6 +67,20 @@ func pushPseudo(l *lower, in backend.Inst, src, dst vreg) {
 	l.Ops = append(l.Ops, regalloc.UseOf(src, regalloc.Reg), regalloc.DefOf(dst, regalloc.Reg))
 	l.Push(in, 0)
 }
+
+// emitCharge: no operands. Processors execute the subtraction and the branch as one operation.
+func emitCharge(s *seq) {
+	s.imm(asm.SubImm, 8, s.in.Imm, fuelReg)
+	s.e.Charge(s.in, s.src, belowZero)
+}
+
+// emitChargeBy: use n.
+func emitChargeBy(s *seq) {
+	s.op(asm.Sub, 8, fuelReg, s.r(0))
+	s.e.Charge(s.in, s.src, belowZero)
+}
+
+func belowZero(e *backend.Emitter, l machbuffer.Label) { jccFar(e, asm.L, l) }
 
 // seq is the emission of one pseudo-instruction.
 type seq struct {

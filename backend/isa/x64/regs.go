@@ -1,6 +1,8 @@
 package x64
 
 import (
+	"slices"
+
 	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/regalloc"
@@ -19,8 +21,12 @@ var (
 // scratch may be used inside one instruction.
 const scratch = asm.XMM15
 
-// env returns what allocators know of the machine.
-func env() regalloc.MachineEnv {
+// fuelReg has the count of fuel in code that counts it. No allocator knows it there, so only charges change it, and each call passes it on.
+const fuelReg = asm.R15
+
+// env returns what allocators know of the machine, without the registers of without.
+func env(without regalloc.PRegSet) regalloc.MachineEnv {
+	intOrder := slices.DeleteFunc(slices.Clone(intOrder), without.Has)
 	e := regalloc.MachineEnv{Scratch: [regalloc.NumClasses]regalloc.PReg{regalloc.NoPReg, scratch}}
 	e.Order[regalloc.Int], e.Order[regalloc.Float] = intOrder, floatOrder
 	e.Allocatable = regalloc.SetOf(intOrder...) | regalloc.SetOf(floatOrder...)
@@ -28,5 +34,6 @@ func env() regalloc.MachineEnv {
 	for _, r := range abi.X64.CalleeSavedInt {
 		e.CalleeSaved = e.CalleeSaved.Add(regalloc.IntReg(int(r)))
 	}
+	e.CalleeSaved &^= without
 	return e
 }

@@ -26,7 +26,7 @@ func TestStoreConst(t *testing.T) {
 		{backend.Inst{Op: asm.MovImm, Size: 4, Imm: -2}, 8, ""}, // is zero-extended
 		{backend.Inst{Op: asm.Lea, Size: 8}, 8, ""},
 	} {
-		e := &backend.Emitter{Buf: machbuffer.New(bufferTarget())}
+		e := &backend.Emitter{Buf: machbuffer.New(bufferTarget(false))}
 		e.Frame.Slots = -8
 		store, ok := common.StoreOf(&c.inst, c.bytes)
 		if ok {
@@ -40,7 +40,7 @@ func TestStoreConst(t *testing.T) {
 
 // TestSwaps: allocators may exchange the integer registers that they have, as one row does that.
 func TestSwaps(t *testing.T) {
-	if e := env(); common.Swap != asm.Xchg || e.Swaps != e.Allocatable.OfClass(regalloc.Int) {
+	if e := env(0); common.Swap != asm.Xchg || e.Swaps != e.Allocatable.OfClass(regalloc.Int) {
 		t.Errorf("row %d exchanges %x of %x", common.Swap, uint64(e.Swaps), uint64(e.Allocatable))
 	}
 }

@@ -39,6 +39,7 @@ var common = backend.CommonRows{
 	Copy: asm.Mov, Sext8: asm.Movsx8, Sext16: asm.Movsx16, Sext32: asm.Movsx32, ShlImm: asm.ShlImm, Lea: asm.Lea,
 	Store:    [regalloc.NumClasses]backend.Op{regalloc.Int: asm.MovStore, regalloc.Float: asm.MovfStore},
 	IntConst: asm.MovImm, Zero: asm.Zero, StoreZero: asm.MovStoreImm, StoreImm: asm.MovStoreImm, Swap: asm.Xchg,
+	Charge: opCharge, ChargeBy: opChargeBy,
 	Call: asm.Call, CallInd: asm.CallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpTableBare: opJumpTableBare, JumpChain: opJumpChain,
 }
 
@@ -49,9 +50,17 @@ var (
 )
 
 // New returns the Target for processors with the given features, which include V2.
-func New(features asm.Feature) *backend.Target {
+func New(features asm.Feature) *backend.Target { return newTarget(features, 0, false) }
+
+// NewFuelled returns the Target for code that counts fuel.
+func NewFuelled(features asm.Feature) *backend.Target {
+	return newTarget(features, regalloc.SetOf(fuelReg), true)
+}
+
+// newTarget returns a Target whose allocators do not know the registers reserved; resumes is as of bufferTarget.
+func newTarget(features asm.Feature, reserved regalloc.PRegSet, resumes bool) *backend.Target {
 	t := &backend.Target{
-		Name: "x86-64", Env: env(), Conv: &abi.X64, Buffer: bufferTarget(), Shapes: asm.Shapes(), Common: common, Features: uint32(features | V2),
+		Name: "x86-64", Env: env(reserved), Conv: &abi.X64, Buffer: bufferTarget(resumes), Shapes: asm.Shapes(), Common: common, Features: uint32(features | V2),
 		Selection: backend.Selection{
 			Rules: machineRules(), Lower: backend.Lowerings(&lowerings, &vectorLowerings), Loads: &loads, MaxDisp: math.MaxInt32,
 			Heap: heap, VectorConst: vectorConst, Put: putFull, Sum: sum, Compare: compare,
@@ -64,6 +73,7 @@ func New(features asm.Feature) *backend.Target {
 		Branching: backend.Branching{MaxBytes: maxBytes, BranchBytes: branchBytes, MaxBranches: maxBranches, Operations: operations, LoopAlign: loopAlign},
 		Printing:  backend.Printing{PrintVCode: asm.PrintVCode, PrintAsm: asm.PrintAsm, Pseudos: pseudoNames, Regs: regNames},
 	}
+	t.CountsFuel = resumes
 	t.CallClobbers = regalloc.WholeRegs(t.Env.Allocatable &^ t.Env.CalleeSaved)
 	return t
 }

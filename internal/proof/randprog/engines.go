@@ -77,6 +77,7 @@ func runIn(e spectest.Engine, p *Program, o *Outcome) error {
 	inst, err := s.Instantiate(mod, func(_, name string) (spectest.Extern, bool) { return host.Export(name) })
 	if err != nil {
 		o.Start, err = trapOf(err)
+		o.Fuel = fuelLeft(s)
 		return err
 	}
 	var failed error
@@ -117,7 +118,16 @@ func runIn(e spectest.Engine, p *Program, o *Outcome) error {
 		o.Globals = append(o.Globals, p.anyNaN(t, v.Bits))
 	}
 	o.Memory = bytes.Clone(memoryOf(inst))
+	o.Fuel = fuelLeft(s)
 	return nil
+}
+
+// fuelLeft returns how much fuel a store has left; 0 if it knows of none.
+func fuelLeft(s spectest.Store) int64 {
+	if f, ok := s.(interface{ FuelLeft() int64 }); ok {
+		return f.FuelLeft()
+	}
+	return 0
 }
 
 // memoryOf returns the exported memory: of the interpreter, or of an engine whose memories have bytes; nil if there is none.

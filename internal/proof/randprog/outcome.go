@@ -20,6 +20,8 @@ type Outcome struct {
 	Again   []Result // calls that the host made meanwhile
 	Globals []uint64
 	Memory  []byte
+	// Fuel is how much is left, of engines that have some.
+	Fuel int64
 	// Overflow is where the first call ended for want of stack; nil if none did.
 	Overflow *Moment
 }

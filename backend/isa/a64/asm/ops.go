@@ -362,6 +362,8 @@ const (
 
 	Vsdot // X, Y, Z, D=X: X and sums of four adjacent products of bytes
 
+	SubsImm // x, d: as SubImm, register 31 is zr for d
+
 	// NumOps is the number of rows; pseudo-instructions of the ISA number from here.
 	NumOps
 )

@@ -346,6 +346,8 @@ var rows = [NumOps]Row{
 	VmlaLane:   withImm("mla", FFInsertByLane, 0x6f800000, lanesS, IByLane).of(wVector, wVector, wElement, wVector),
 	VmlsLane:   withImm("mls", FFInsertByLane, 0x6f804000, lanesS, IByLane).of(wVector, wVector, wElement, wVector),
 	Vsdot:      {Name: "sdot", Form: FFInsert, Sizes: S16, Word: 0x4e809400, Lanes: lanesS, W: [4]uint8{wVector, wBytes, wBytes, wVector}, Feature: DotProduct},
+
+	SubsImm: {Name: "subs", Form: FUnaryImm, Sizes: S48, Word: 0x71000000, Wide: sf, Imm: IArith, SP: 0b01, Flags: SetsFlags},
 }
 
 var vectors = [4]uint8{wVector, wVector, wVector, wVector}

@@ -1,0 +1,242 @@
+// Package fuelcount makes modules count what they cost, with operators of their own: the oracle of compiled code that counts fuel. It knows nothing of the front end but the
+// decoder, and has its own tables of what docs/fuel.md says.
+//
+// Place in the pipeline: none; for tests.
+//
+// Input: a valid module, and an amount of fuel.
+// Output: a module that does the same until it has consumed the fuel, with a global that says what is left.
+package fuelcount
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/wasmedit"
+	"github.com/waot-project/waot/wasmfront"
+)
+
+// Global is the name of the exported global, of type i64, that has what is left. It is below 0 only while code runs.
+const Global = "fuel left"
+
+// Exact returns a module that traps, by unreachable, where docs/fuel.md says that fuel runs out. What was left is gone then.
+func Exact(wasm []byte, fuel int64) ([]byte, error) { return instrument(wasm, fuel, true) }
+
+// Count returns a module that goes on when it has no fuel left.
+func Count(wasm []byte, fuel int64) ([]byte, error) { return instrument(wasm, fuel, false) }
+
+func instrument(wasm []byte, fuel int64, traps bool) ([]byte, error) {
+	m, err := wasmedit.Decode(wasm, wasmfront.DefaultFeatures)
+	if err != nil {
+		return nil, err
+	}
+	c := &counter{global: uint32(len(m.Globals)), traps: traps}
+	m.Globals = append(m.Globals, wasmedit.Global{Type: wasmfront.GlobalType{Type: wasmfront.I64, Mutable: true},
+		Init: []wasmfront.ConstOp{{Op: wasmfront.OpI64Const, Bits: uint64(fuel)}}})
+	for i := range m.Funcs {
+		if f := &m.Funcs[i]; f.Import == nil {
+			c.body(f)
+		}
+	}
+	if traps {
+		c.calledFromOutside(m)
+	}
+	m.Exports = append(m.Exports, wasmedit.Export{Name: Global, Kind: abi.ExternGlobal, Index: c.global})
+	return m.Encode()
+}
+
+// counter instruments function bodies.
+type counter struct {
+	global uint32
+	traps  bool
+	code   []wasmedit.Inst
+	blocks []block
+	live   bool
+	// Of the basic block at hand: where in code its charge belongs, and what that is.
+	at     int
+	cost   int64
+	effect bool
+}
+
+// block is an open block, loop, if or function.
+type block struct {
+	op      wasmfront.Opcode // OpElse in the second part of an if
+	entered bool
+	left    bool // some branch leads to its end
+}
+
+func (c *counter) body(f *wasmedit.Func) {
+	c.code, c.blocks = nil, []block{{op: wasmfront.OpBlock, entered: true}}
+	size := uint32(len(f.Type.Params) + len(f.Locals)) // a local for the sizes of bulk operators
+	f.Locals = append(f.Locals, wasmedit.Local{Type: wasmfront.I32})
+	c.live = true
+	c.begin(false)
+	for _, in := range f.Code {
+		if c.live {
+			c.count(&in, size)
+		}
+		c.operator(in)
+	}
+	f.Code = c.code
+}
+
+// count adds an operator to the block.
+func (c *counter) count(in *wasmedit.Inst, size uint32) {
+	name := in.Op.String()
+	c.cost += costOf(name)
+	c.effect = c.effect || hasEffect(name)
+	if shift, ok := bulk[name]; ok {
+		c.code = append(c.code, wasmedit.Inst{Op: wasmfront.OpLocalTee, Index: size})
+		c.code = append(c.code, c.charge(true, wasmedit.Inst{Op: wasmfront.OpLocalGet, Index: size}, wasmedit.Plain(wasmfront.OpI64ExtendI32U),
+			i64(shift), wasmedit.Plain(wasmfront.OpI64ShrU))...)
+	}
+}
+
+// operator appends an operator, and begins a block where one begins behind it.
+func (c *counter) operator(in wasmedit.Inst) {
+	defer func() { c.code = append(c.code, in) }()
+	behind := func(loop bool) {
+		c.finish()
+		c.code = append(c.code, in)
+		c.begin(loop)
+		in = wasmedit.Inst{Op: wasmfront.OpNop, Raw: []byte{byte(wasmfront.OpNop)}}
+	}
+	top := &c.blocks[len(c.blocks)-1]
+	switch in.Op {
+	case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpIf:
+		c.blocks = append(c.blocks, block{op: in.Op, entered: c.live})
+		if c.live && in.Op != wasmfront.OpBlock {
+			behind(in.Op == wasmfront.OpLoop)
+		}
+	case wasmfront.OpElse:
+		top.left = top.left || c.live
+		top.op = wasmfront.OpElse
+		if c.live = top.entered; c.live {
+			behind(false)
+		}
+	case wasmfront.OpEnd:
+		b := *top
+		c.blocks = c.blocks[:len(c.blocks)-1]
+		switch {
+		case len(c.blocks) == 0:
+			c.finish()
+		case !b.entered || b.op == wasmfront.OpLoop:
+		case b.op == wasmfront.OpIf || b.left:
+			c.live = true
+			behind(false)
+		}
+	case wasmfront.OpBr:
+		c.leave(in.Index)
+		c.live = false
+	case wasmfront.OpBrIf:
+		if c.live {
+			c.leave(in.Index)
+			behind(false)
+		}
+	case wasmfront.OpBrTable:
+		for _, l := range in.Targets {
+			c.leave(l)
+		}
+		c.leave(in.Index)
+		c.live = false
+	case wasmfront.OpReturn, wasmfront.OpUnreachable:
+		c.live = false
+	}
+}
+
+// leave notes a branch to a label, if it is reached.
+func (c *counter) leave(label uint32) {
+	if c.live {
+		c.blocks[len(c.blocks)-1-int(label)].left = true
+	}
+}
+
+// begin begins a basic block behind the code so far.
+func (c *counter) begin(loop bool) { c.at, c.cost, c.effect = len(c.code), 0, loop }
+
+// finish puts the charge of the block where it began. It is called once for each block: the block that begins when it has been called is another one.
+func (c *counter) finish() {
+	if c.cost != 0 || c.effect {
+		c.code = slices.Insert(c.code, c.at, c.charge(c.effect, i64(c.cost))...)
+	}
+	c.cost, c.effect = 0, false
+}
+
+// charge returns code that consumes what the given code computes, and traps if there is not so much, if it is to compare.
+func (c *counter) charge(compare bool, amount ...wasmedit.Inst) []wasmedit.Inst {
+	get := wasmedit.Inst{Op: wasmfront.OpGlobalGet, Index: c.global}
+	code := slices.Concat([]wasmedit.Inst{get}, amount, []wasmedit.Inst{wasmedit.Plain(wasmfront.OpI64Sub), {Op: wasmfront.OpGlobalSet, Index: c.global}})
+	if compare && c.traps {
+		code = append(code, c.compare()...)
+	}
+	return code
+}
+
+func (c *counter) compare() []wasmedit.Inst {
+	set := wasmedit.Inst{Op: wasmfront.OpGlobalSet, Index: c.global}
+	return []wasmedit.Inst{{Op: wasmfront.OpGlobalGet, Index: c.global}, i64(0), wasmedit.Plain(wasmfront.OpI64LtS), {Op: wasmfront.OpIf}, i64(0), set,
+		wasmedit.Plain(wasmfront.OpUnreachable), wasmedit.Plain(wasmfront.OpEnd)}
+}
+
+// calledFromOutside lets exports, and the start function, compare when they return.
+func (c *counter) calledFromOutside(m *wasmedit.Module) {
+	wrapped := func(i uint32) uint32 {
+		if m.Funcs[i].Import != nil {
+			return i
+		}
+		f := wasmedit.Func{Type: m.Funcs[i].Type}
+		for p := range f.Type.Params {
+			f.Code = append(f.Code, wasmedit.Inst{Op: wasmfront.OpLocalGet, Index: uint32(p)})
+		}
+		f.Code = append(f.Code, wasmedit.Inst{Op: wasmfront.OpCall, Index: i})
+		f.Code = append(append(f.Code, c.compare()...), wasmedit.Plain(wasmfront.OpEnd))
+		m.Funcs = append(m.Funcs, f)
+		return uint32(len(m.Funcs) - 1)
+	}
+	for i := range m.Exports {
+		if e := &m.Exports[i]; e.Kind == abi.ExternFunc {
+			e.Index = wrapped(e.Index)
+		}
+	}
+	if m.Start >= 0 {
+		m.Start = int(wrapped(uint32(m.Start)))
+	}
+}
+
+// costOf returns what the operator of that name costs, bytes and elements apart.
+func costOf(name string) int64 {
+	switch {
+	case name == "block" || name == "loop" || name == "else" || name == "end" || name == "nop" || name == "drop":
+		return 0
+	case strings.HasPrefix(name, "call"):
+		return 5
+	case strings.HasSuffix(name, ".grow"):
+		return 1000
+	}
+	if _, ok := bulk[name]; ok {
+		return 5
+	}
+	return 1
+}
+
+// bulk has the operators that cost something for each byte or element: for 1<<shift of them a unit.
+var bulk = map[string]int64{"memory.copy": 6, "memory.fill": 6, "memory.init": 6, "table.copy": 3, "table.fill": 3, "table.init": 3}
+
+// hasEffect reports whether the operator of that name changes something that outlives the function, or calls.
+func hasEffect(name string) bool {
+	_, ok := bulk[name]
+	return ok || strings.HasPrefix(name, "call") || strings.Contains(name, ".store") || strings.HasSuffix(name, ".grow") ||
+		strings.HasSuffix(name, ".drop") || name == "global.set" || name == "table.set"
+}
+
+// i64 returns a constant.
+func i64(x int64) wasmedit.Inst {
+	raw := []byte{byte(wasmfront.OpI64Const)}
+	for {
+		b := byte(x & 0x7f)
+		if x >>= 7; x == 0 && b&0x40 == 0 || x == -1 && b&0x40 != 0 {
+			return wasmedit.Inst{Op: wasmfront.OpI64Const, Raw: append(raw, b)}
+		}
+		raw = append(raw, b|0x80)
+	}
+}
