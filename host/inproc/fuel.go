@@ -116,7 +116,7 @@ func undefined(c *Caller) uint64 {
 
 // outOfFuel lets the program add fuel. Nobody is inside the store meanwhile, nor can anybody go in: its calls cannot nest where the save area holds
 // the state of code, and references cannot be collected where code is at no call.
-func (c *Caller) outOfFuel() error {
+func (c *Caller) outOfFuel() (err error) {
 	s := c.store
 	f := s.config.OutOfFuel
 	if f == nil {
@@ -124,9 +124,14 @@ func (c *Caller) outOfFuel() error {
 	}
 	returned := false
 	defer c.unwind(&returned)
+	defer func() {
+		if !returned || err != nil { // the block does not run, and what was left is gone
+			*s.count() = uint64(max(0, int64(*s.count())))
+		}
+	}()
 	g := atomic.SwapUintptr(&s.owner, ownerFuel)
 	defer atomic.StoreUintptr(&s.owner, g)
-	err := f(c.Context())
+	err = f(c.Context())
 	returned = true
 	return err
 }

@@ -1,6 +1,7 @@
 package difftest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -51,9 +52,9 @@ func fuelEngines(n int64, slack bool) (list []spectest.Engine) {
 // the same place with the same effects.
 func TestFuelRandom(t *testing.T) {
 	const plenty = 100_000 // there are endless loops
-	count := testenv.Cases[uint64](15, 30, 1500)
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](15, 30, 150))
 	stopped, whole, skipped := 0, 0, 0
-	for seed := uint64(0); seed < 2*count; seed += 2 {
+	for seed := *seedFlag; seed < *seedFlag+2*count; seed += 2 {
 		p := randprog.Generate(seed + 1) // those whose environment has no code
 		if seed%3 == 0 {
 			p = randprog.GenerateVectors(seed+1, false, true)

@@ -93,6 +93,7 @@ wasmfront: internal/abi internal/effect internal/stop
 wasmfront/wat: wasmfront internal/quote
 wasmfront/validate: wasmfront
 wasmfront/printer: wasmfront
+wasmfront/fuel: wasmfront
 clif: internal/abi internal/effect internal/stop
 clif/analysis: clif
 clif/verify: clif/analysis
@@ -104,7 +105,7 @@ clif/resumable: clif/analysis
 clif/opt: clif/resumable clif/arith clif/pattern clif/rewrite
 clif/inline: clif/resumable clif/rewrite
 clif/interp: clif/analysis clif/arith
-wasmfront/translate: wasmfront/validate clif
+wasmfront/translate: wasmfront/validate wasmfront/fuel clif
 regalloc/parmove: regalloc
 regalloc/flow: regalloc/parmove
 regalloc/linear: regalloc/flow
@@ -143,6 +144,7 @@ internal/proof/metaedit: internal/abi internal/meta
 internal/proof/wasmgen: wasmfront internal/proof/entropy
 internal/wasmedit: wasmfront/validate
 internal/reduce: internal/wasmedit
+internal/proof/fuelcount: internal/wasmedit
 internal/proof/hostile: compile host/load
 internal/proof/mutate: compile internal/proof/regalloc/gen internal/proof/regalloc/exec internal/proof/wasmgen wasmfront/wat
 spectest: spectest/script internal/abi clif wasmfront
