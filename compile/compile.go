@@ -112,10 +112,13 @@ func (o Options) Fingerprint() string {
 
 // fuelText is what Fingerprint says of fuel: nothing where code does not count it.
 func (o *Options) fuelText() string {
-	if o.Fuel == nil {
-		return ""
+	switch {
+	case o.Fuel != nil:
+		return fmt.Sprintf(", fuel, slack %t, costs %q", o.FuelSlack, o.Fuel)
+	case o.FuelSlack:
+		return ", slack without fuel"
 	}
-	return fmt.Sprintf(", fuel, slack %t, costs %q", o.FuelSlack, o.Fuel)
+	return ""
 }
 
 // generate compiles one function; the Code is valid until the next call.

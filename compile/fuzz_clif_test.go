@@ -83,8 +83,11 @@ func fuzzCLIF(t *testing.T, machines []*backend.Target, base *clif.Func, by []by
 
 // codeTargets are the processors to compile for.
 func codeTargets(t testing.TB) (machines []*backend.Target) {
-	for _, m := range [][2]string{{compile.TargetX64, ""}, {compile.TargetX64, "v3"}, {compile.TargetA64, ""}} {
-		target, err := compile.CodeTarget(m[0], m[1])
+	for _, m := range []struct {
+		target, cpu string
+		fuelled     bool
+	}{{compile.TargetX64, "", false}, {compile.TargetX64, "v3", false}, {compile.TargetA64, "", false}, {compile.TargetX64, "", true}, {compile.TargetA64, "", true}} {
+		target, err := compile.CodeTarget(m.target, m.cpu, m.fuelled)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +98,11 @@ func codeTargets(t testing.TB) (machines []*backend.Target) {
 
 // compileFor compiles a verified function.
 func compileFor(t *testing.T, machines []*backend.Target, fn *clif.Func, level string) {
+	charges := slices.ContainsFunc(fn.Insts, func(d clif.InstData) bool { return d.Op == clif.OpCharge || d.Op == clif.OpChargeBy })
 	for _, m := range machines {
+		if m.CountsFuel != charges {
+			continue
+		}
 		for _, name := range compile.Allocators() {
 			a, err := compile.NewAllocator(name)
 			if err != nil {

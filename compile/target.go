@@ -117,9 +117,12 @@ func targetFor(name, cpu string) (*machine, error) {
 }
 
 // CodeTarget returns the back end's part of a target, for tools that compile single functions; target and cpu are as in
-// Options.
-func CodeTarget(target, cpu string) (*backend.Target, error) {
+// Options. The code may count fuel if fuelled is set.
+func CodeTarget(target, cpu string, fuelled bool) (*backend.Target, error) {
 	m, err := targetFor(target, cpu)
+	if err == nil && fuelled {
+		return m.fuelled(), nil
+	}
 	if err != nil {
 		return nil, err
 	}

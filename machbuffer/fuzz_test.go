@@ -57,7 +57,7 @@ func synthetic(veneers bool) *Target {
 			{Name: "table", MaxPos: 1<<31 - 1, MaxNeg: 1 << 31, PatchSize: 4, Align: 1, Patch: patch32},
 		},
 		Jump: MakeForm(useL, 1, []byte{opJumpL, 0, 0, 0, 0}),
-		Trap: []byte{opTrap},
+		Trap: []byte{opTrap}, Resumes: true,
 		Nop: func(p []byte) {
 			for i := range p {
 				p[i] = opNop
@@ -253,7 +253,9 @@ func (p *program) run() (events []event) {
 				events = append(events, event{opCall, uint64(it.id)})
 			case itemTrapIf:
 				if p.decide(it.id, len(events))%64 == 0 {
-					return append(events, event{opTrap, uint64(it.id & 0xff)})
+					if events = append(events, event{opTrap, uint64(it.id & 0xff)}); !resumed(byte(it.id)) {
+						return events
+					}
 				}
 			}
 		}
@@ -337,7 +339,11 @@ func (p *program) simulate(r *Result, steps int) (events []event, err error) {
 			if !ok || t.Code != 0xff && t.Code != uint8(t.Site) {
 				return events, fmt.Errorf("trap at %d: record %v", pc, t)
 			}
-			return append(events, event{opTrap, uint64(t.Code)}), nil
+			events = append(events, event{opTrap, uint64(t.Code)})
+			if !resumed(t.Code) {
+				return events, nil
+			}
+			pc++ // as a host does that goes on
 		case opLoad, opLoadL:
 			size, at := int(code[pc+1]), rel(pc+2, 2)
 			if op == opLoadL {
@@ -396,7 +402,7 @@ const worstPair = 12
 func (e *emitter) worst(b *testBlock) uint32 {
 	n := uint32(8) // alignment
 	for _, it := range b.items {
-		n += [...]uint32{itemMark: 3, itemLoad: 6, itemCall: 5, itemTrapIf: 7}[it.kind]
+		n += [...]uint32{itemMark: 3, itemLoad: 6, itemCall: 5, itemTrapIf: 12}[it.kind]
 	}
 	if b.term == termSwitch {
 		return n + 8 + 4*uint32(len(b.targets)) + 4
@@ -500,8 +506,14 @@ func (e *emitter) item(it item) {
 			k = useM
 		}
 		e.cond(k, it.id, l)
+		if resumed(byte(it.id)) {
+			e.Resume()
+		}
 	}
 }
+
+// resumed reports whether the program goes on behind a trap of that code, which is aside.
+func resumed(code byte) bool { return code%2 == 1 && code != 0xff }
 
 func (e *emitter) block(i int) {
 	b := &e.p.blocks[i]

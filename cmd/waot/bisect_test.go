@@ -106,7 +106,7 @@ func TestBisectLowering(t *testing.T) {
 	if err := os.WriteFile(wasm, []byte(bisected()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	target, err := compile.CodeTarget("", "")
+	target, err := compile.CodeTarget("", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

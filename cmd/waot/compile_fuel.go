@@ -22,7 +22,7 @@ var bareFlags = map[string]string{"fuel": fuelExact}
 // fuelFlags are flags of commands that compile.
 func fuelFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "fuel", Usage: "count what operators cost: --fuel, or --fuel=exact, ends the code in front of what cannot be paid, --fuel=slack some time later", DefaultText: "off"},
+		&cli.StringFlag{Name: "fuel", Usage: "count what operators cost, as `MODE` says: exact, or no mode at all, ends the code in front of what it cannot pay, slack some time later", DefaultText: "off"},
 		&cli.StringFlag{Name: "fuel-costs", Usage: "with --fuel: read what operators cost from `FILE`, lines of names and numbers"},
 	}
 }

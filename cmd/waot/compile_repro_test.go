@@ -39,7 +39,7 @@ func TestReproduction(t *testing.T) {
 	}
 	// The flags in the report are such as the command takes.
 	report, err := os.ReadFile(filepath.Join(first, "report.txt"))
-	if err != nil || !strings.Contains(string(report), " --regalloc-check=off --spectre=on --bounds=guard --deterministic=false --verify=false\n") {
+	if err != nil || !strings.Contains(string(report), " --regalloc-check=off --spectre=on --bounds=guard --deterministic=false --fuel=off --verify=false\n") {
 		t.Errorf("%v, %s", err, report)
 	}
 	var p problem

@@ -108,7 +108,7 @@ var hosts = [...]func(sig *clif.Signature, args, results []uint64){
 
 // Start implements isatest.Image; all imports but functions are fresh.
 func (im *image) Start() (isatest.Instance, error) {
-	s, err := inproc.NewStore(inproc.Config{})
+	s, err := inproc.NewStore(inproc.Config{Fuel: filetest.Fuel})
 	if err != nil {
 		return nil, err
 	}

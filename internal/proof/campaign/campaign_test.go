@@ -333,7 +333,7 @@ func withFaults(t *testing.T) (elsewhere bool) {
 
 // spoilLowering makes what the lowering rule appends wrong: its constant is another.
 func (x *fault) spoilLowering(v *campaign.Variant) func(f *clif.Func, r backend.Rule, insts []backend.Inst) {
-	target, err := compile.CodeTarget(v.Target, v.CPU)
+	target, err := compile.CodeTarget(v.Target, v.CPU, false)
 	if err != nil || v.Target == "" {
 		return nil
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/waot-project/waot/internal/proof/fuelcount"
 	"github.com/waot-project/waot/internal/proof/randprog"
 	"github.com/waot-project/waot/internal/proof/testenv"
+	"github.com/waot-project/waot/internal/proof/wasmgen"
+	"github.com/waot-project/waot/internal/proof/wat"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/spectest/nativeengine"
@@ -142,4 +144,96 @@ func asUnreachable(o *randprog.Outcome) *randprog.Outcome {
 	}
 	c.Failed = strings.TrimSpace(c.Failed)
 	return &c
+}
+
+// fuelIdioms are modules whose code the optimizer changes most: they export run, from i32 to i32.
+var fuelIdioms = map[string]string{
+	"a dispatcher": `(memory (export "memory") 1)
+	(func (export "run") (param $n i32) (result i32) (local $pc i32) (local $s i32) (local $old i32) (local $i i32)
+	  (loop $again
+	    (block $d (block $c (block $b (block $a (br_table $a $b $c $d (local.get $pc)))
+	      (local.set $s (i32.add (local.get $s) (i32.const 1))) (local.set $old (local.get $s)) (local.set $pc (i32.const 2)) (br $again))
+	      (local.set $s (i32.mul (local.get $s) (i32.const 3))) (i32.store (i32.const 8) (local.get $old)) (local.set $pc (i32.const 3)) (br $again))
+	      (local.set $s (i32.xor (local.get $s) (local.get $old))) (local.set $old (i32.add (local.get $old) (local.get $i))) (local.set $pc (i32.const 1)) (br $again))
+	    (local.set $i (i32.add (local.get $i) (i32.const 1)))
+	    (local.set $pc (i32.const 0))
+	    (br_if $again (i32.lt_u (local.get $i) (local.get $n))))
+	  (i32.add (local.get $s) (local.get $old)))`,
+	"a dispatcher with a variable": `(memory (export "memory") 1)
+	(func (export "run") (param $n i32) (result i32) (local $pc i32) (local $x i32) (local $y i32) (local $t i32)
+	  (local.set $x (i32.const 1))
+	  (loop $again
+	    (block $out (block $swap (block $step (br_table $step $swap $out (local.get $pc)))
+	      (local.set $t (local.get $x)) (local.set $x (i32.add (local.get $x) (local.get $y))) (local.set $y (local.get $t))
+	      (local.set $n (i32.sub (local.get $n) (i32.const 1)))
+	      (if (i32.le_s (local.get $n) (i32.const 0)) (then (local.set $pc (i32.const 2))) (else (local.set $pc (i32.const 1))))
+	      (br $again))
+	      (local.set $t (local.get $x)) (local.set $x (local.get $y)) (local.set $y (local.get $t)) (local.set $pc (i32.const 0)) (br $again)))
+	  (i32.sub (local.get $x) (local.get $y)))`,
+	"branches that become selects": `(memory (export "memory") 1)
+	(func (export "run") (param $n i32) (result i32) (local $i i32) (local $k i32) (local $m i32)
+	  (loop $l
+	    (local.set $k (i32.const 3))
+	    (if (i32.lt_u (i32.load8_u (local.get $i)) (i32.load8_u offset=1 (local.get $i))) (then (local.set $k (i32.const 5))))
+	    (if (i32.gt_s (i32.load8_s offset=7 (local.get $i)) (i32.load8_s offset=9 (local.get $i)))
+	      (then (local.set $m (local.get $i))) (else (nop) (local.set $m (local.get $k)) (drop (i32.const 0)) (drop (i32.const 1))))
+	    (if (i32.eq (i32.load offset=64 (local.get $i)) (local.get $m)) (then (local.set $m (local.get $k))) (else (local.set $m (local.get $n))))
+	    (i32.store8 (local.get $i) (i32.mul (local.get $m) (local.get $k)))
+	    (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $n))))
+	  (local.get $m))`,
+	"small functions": `(global $g (mut i32) (i32.const 0))
+	(func $max (param i32 i32) (result i32) (if (i32.gt_s (local.get 0) (local.get 1)) (then (return (local.get 0)))) (local.get 1))
+	(func $note (param i32) (global.set $g (i32.add (global.get $g) (local.get 0))))
+	(func $even (param i32) (result i32) (i32.eqz (i32.and (local.get 0) (i32.const 1))))
+	(func (export "run") (param $n i32) (result i32) (local $i i32)
+	  (loop $l
+	    (if (call $even (local.get $i)) (then (call $note (call $max (local.get $i) (i32.const 3)))))
+	    (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $n))))
+	  (global.get $g))`,
+	"bytes": `(memory (export "memory") 1) (data (i32.const 100) "some text that is compared") (data $d "dropped")
+	(func (export "run") (param $n i32) (result i32) (local $i i32)
+	  (block $done (loop $l
+	    (br_if $done (i32.ne (i32.load8_u offset=100 (local.get $i)) (i32.load8_u offset=200 (local.get $i))))
+	    (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $n)))))
+	  (memory.copy (i32.const 200) (i32.const 100) (local.get $n))
+	  (memory.fill (i32.const 300) (i32.const 7) (i32.mul (local.get $n) (i32.const 10)))
+	  (memory.init $d (i32.const 500) (i32.const 0) (i32.and (local.get $n) (i32.const 7)))
+	  (local.set $i (i32.const 0))
+	  (loop $c
+	    (i32.store8 offset=1000 (local.get $i) (i32.load8_u offset=100 (local.get $i)))
+	    (br_if $c (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $n))))
+	  (local.get $i))`,
+	"ways that end": `(memory (export "memory") 1) (global $g (mut i32) (i32.const 0))
+	(func (export "run") (param $n i32) (result i32)
+	  (block $a (block $b
+	    (br_if $a (i32.eq (local.get $n) (i32.const 1)))
+	    (if (i32.eq (local.get $n) (i32.const 2)) (then (return (i32.const 7))) (else (br_if $b (i32.eq (local.get $n) (i32.const 3)))))
+	    (if (i32.eq (local.get $n) (i32.const 4)) (then (unreachable)))
+	    (drop (i32.load (i32.mul (local.get $n) (i32.const 20000))))
+	    (global.set $g (i32.const 9)) (br $a) (i32.store (i32.const 0) (i32.const 1)))
+	    (i32.store (i32.const 4) (i32.div_u (i32.const 9) (i32.sub (local.get $n) (i32.const 3)))))
+	  (global.get $g))`,
+}
+
+// TestFuelIdioms is TestFuelRandom for programs that are made for the passes that change charges, with each budget up to what they need.
+func TestFuelIdioms(t *testing.T) {
+	for name, text := range fuelIdioms {
+		t.Run(name, func(t *testing.T) {
+			wasm, err := wat.Assemble("(module " + text + ")")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := uint64(0); n < 9; n += testenv.Cases[uint64](4, 3, 1) {
+				p := &randprog.Program{Wasm: wasm, Env: randprog.HostEnv(), Calls: []wasmgen.Call{{Export: "run", Params: "i", Results: "i", Args: []uint64{n}}}}
+				used, ok := compareFuel(t, n, p, 1<<30, false)
+				if !ok || used == 0 {
+					t.Fatalf("%d: %d units, compared: %t", n, used, ok)
+				}
+				compareFuel(t, n, p, 1<<30, true)
+				for budget := int64(0); budget < used; budget += testenv.Cases(1+used/4, 1+used/6, 1) {
+					compareFuel(t, n, p, budget, false)
+				}
+			}
+		})
+	}
 }

@@ -39,13 +39,18 @@ func (e Interp) Load(file *text.File) (Program, error) {
 	return interpProgram{e, file}, nil
 }
 
+// Fuel is how much fuel an instance has, on engines whose code counts it.
+const Fuel = 1_000_000_000
+
 type interpProgram struct {
 	Interp
 	file *text.File
 }
 
 func (p interpProgram) Start() (Instance, error) {
-	s := interp.NewStore(p.Options)
+	o := p.Options
+	o.Fuel = Fuel
+	s := interp.NewStore(o)
 	m := p.file.Mod
 	externs := map[clif.ImportName]interp.Extern{}
 	for i := range m.Funcs {

@@ -3,6 +3,7 @@ package isatest
 import (
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"testing"
 
 	"github.com/waot-project/waot/backend"
@@ -15,6 +16,7 @@ import (
 	"github.com/waot-project/waot/internal/reloc"
 	"github.com/waot-project/waot/regalloc"
 	"github.com/waot-project/waot/regalloc/linear"
+	"github.com/waot-project/waot/wasmfront/fuel"
 )
 
 // Machine is how the tests compile and execute.
@@ -229,11 +231,31 @@ func (on *Machine) compile(m *clif.Module, body compile.Bodies, level string, mi
 	if on.Prepare != nil {
 		on.Prepare(m)
 	}
+	if charges(m, body) {
+		o.Fuel = fuel.Default()
+	}
 	r, err := compile.CLIF(m, body, o)
 	if err != nil {
 		return nil, err
 	}
 	return on.Load(m, r, host)
+}
+
+// charges reports whether the functions of m have charges.
+func charges(m *clif.Module, body compile.Bodies) bool {
+	for i := range m.Funcs {
+		if m.Funcs[i].Import != nil {
+			continue
+		}
+		f, err := body(clif.FuncIndex(i))
+		if err != nil || f == nil {
+			continue // compiling says why
+		}
+		if slices.ContainsFunc(f.Insts, func(d clif.InstData) bool { return d.Op == clif.OpCharge || d.Op == clif.OpChargeBy }) {
+			return true
+		}
+	}
+	return false
 }
 
 // need is Need.

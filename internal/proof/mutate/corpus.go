@@ -65,7 +65,7 @@ func realFunctions(name string, wasm []byte, machine string) (fns []function, op
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: %w", name, err)
 	}
-	target, err := compile.CodeTarget(machine, "")
+	target, err := compile.CodeTarget(machine, "", false)
 	if err != nil {
 		return nil, 0, err
 	}
