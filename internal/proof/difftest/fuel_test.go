@@ -203,6 +203,28 @@ var fuelIdioms = map[string]string{
 	    (i32.store8 offset=1000 (local.get $i) (i32.load8_u offset=100 (local.get $i)))
 	    (br_if $c (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $n))))
 	  (local.get $i))`,
+	"a dispatcher that traps": `(memory (export "memory") 1)
+	(func (export "run") (param $n i32) (result i32) (local $pc i32) (local $s i32) (local $i i32)
+	  (loop $again
+	    (block $c (block $b (block $a (br_table $a $b $c (local.get $pc)))
+	      (local.set $s (i32.add (local.get $s) (i32.load (i32.mul (local.get $i) (i32.const 20000)))))
+	      (local.set $i (i32.add (local.get $i) (i32.const 1))) (local.set $pc (i32.const 1)) (br $again))
+	      (if (i32.lt_u (local.get $i) (local.get $n)) (then (local.set $pc (i32.const 0)) (br $again))) (local.set $pc (i32.const 2)) (br $again)))
+	  (local.get $s))`,
+	"a loop that traps": `(memory (export "memory") 1)
+	(func (export "run") (param $n i32) (result i32) (local $s i32)
+	  (loop $l
+	    (local.set $s (i32.add (local.get $s) (i32.load (i32.mul (local.get $n) (i32.const 4000)))))
+	    (br_if $l (local.tee $n (i32.add (local.get $n) (i32.const 1)))))
+	  (local.get $s))`,
+	"a call that traps": `(memory (export "memory") 1)
+	(func $div (param i32) (result i32) (nop) (i32.div_u (i32.const 1) (local.get 0)))
+	(func (export "run") (param $n i32) (result i32) (local $s i32)
+	  (local.set $s (i32.mul (local.get $n) (i32.add (local.get $n) (i32.const 3))))
+	  (i32.add (call $div (i32.and (local.get $n) (i32.const 3))) (local.get $s)))`,
+	"a copy that traps": `(memory (export "memory") 1)
+	(func (export "run") (param $n i32) (result i32)
+	  (memory.copy (i32.const 0) (i32.const 9) (i32.mul (local.get $n) (i32.const 20000))) (i32.load (i32.const 4)))`,
 	"ways that end": `(memory (export "memory") 1) (global $g (mut i32) (i32.const 0))
 	(func (export "run") (param $n i32) (result i32)
 	  (block $a (block $b

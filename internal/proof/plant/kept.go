@@ -45,6 +45,9 @@ var (
 	boundsEdges = run{pkg: "host", pattern: "TestBoundsEdges"}
 	spareParts  = run{pkg: "host/inproc", pattern: "TestSpares$|TestRegionsZero|TestStacksGivenBack"}
 	resets      = run{pkg: "host", pattern: "TestReset"}
+	fuelCounts  = run{pkg: "internal/proof/difftest", pattern: "TestFuel"}
+	fuelIdioms  = run{pkg: "internal/proof/difftest", pattern: "TestFuelIdioms"}
+	fuelHosts   = run{pkg: "host/inproc", pattern: "TestFuel"}
 	sequences   = run{pkg: "internal/proof/knownbugs", pattern: "TestAccessSequences"}
 	trapSites   = run{pkg: "backend/isa/x64", pattern: "TestMachine/AccessesInBounds"}
 	unknownOps  = run{pkg: "wasmfront/translate", pattern: "TestUnknownOperators"}
@@ -105,7 +108,7 @@ var kept = []keptFault{
 	{"clif/opt/selects.go", "d.Args[0], x[i], y[i]", "d.Args[0], y[i], x[i]", shapes},
 	{"clif/opt/selects.go", "def >= f.Blocks[b].Start && def < f.Blocks[b].End", "true", shapes},
 	{"clif/opt/selects.go", "choices > maxSelects || ", "", shapes},
-	{"clif/opt/selects.go", "toJump(d, d.Args[1])", "toJump(d, d.Args[2])", shapes},
+	{"clif/opt/selects.go", "toJump(d, uint32(then.to))", "toJump(d, uint32(els.to))", shapes},
 	{"clif/opt/decided.go", "clif.Target(d.Args[2]), isZero", "clif.Target(d.Args[2]), isNonzero", shapes},
 	{"clif/opt/decided.go", "c.truth.undo(mark)", "_ = mark", shapes},
 	{"clif/opt/decided.go", "!isBool[in.Op] || ", "", shapes},
@@ -220,6 +223,25 @@ var kept = []keptFault{
 	{"host/inproc/process_spares.go", "\tclear(bytesAt(addr, size))\n", "", spareParts},
 	{"host/inproc/process_spares.go", "copy(bytesAt(data, m.length[Data]), m.pristine)", "copy(bytesAt(data, 8), m.pristine)", spareParts},
 	{"host/inproc/store.go", "used = s.slabNext - e.low", "used = 16", spareParts},
+	{"wasmfront/translate/charge.go", "t.f.Insts[c.inst].Imm = c.cost", "t.f.Insts[c.inst].Imm = 2 * c.cost", fuelCounts},
+	{"wasmfront/translate/charge.go", "if c.cost == 0 && !c.trap {", "if !c.trap {", fuelCounts},
+	{"wasmfront/translate/charge.go", "Has(effect.Writes|effect.Calls)", "Has(effect.Calls)", fuelCounts},
+	{"wasmfront/translate/charge.go", "Has(effect.Writes|effect.Calls)", "Has(effect.Writes)", fuelIdioms},
+	{"wasmfront/translate/charge.go", "trap: loop}", "trap: false}", fuelIdioms},
+	{"wasmfront/translate/control.go", "\tt.ssa.enter(b, follows)\n\tt.leader(false)\n", "\tt.leader(false)\n\tt.ssa.enter(b, follows)\n", fuelCounts},
+	{"wasmfront/translate/ops.go", "t.chargeBytes(n)\n\tt.checkEnd(from, n, t.memoryBytes(op.Index2), abi.TrapMemoryOutOfBounds)\n\tt.checkEnd(to, n, t.memoryBytes(op.Index), abi.TrapMemoryOutOfBounds)\n", "t.checkEnd(from, n, t.memoryBytes(op.Index2), abi.TrapMemoryOutOfBounds)\n\tt.checkEnd(to, n, t.memoryBytes(op.Index), abi.TrapMemoryOutOfBounds)\n\tt.chargeBytes(n)\n", fuelCounts},
+	{"clif/opt/dispatch.go", "if e.cost.units > 0 || e.cost.trap != 0 {", "if false {", fuelCounts},
+	{"clif/opt/dispatch.go", "\tp.edgeOf[e.edge] = 0\n", "", fuelCounts},
+	{"clif/opt/dispatch.go", "max(p.cost.trap, d.Cond)", "0", fuelIdioms},
+	{"clif/opt/selects.go", "p.charge(f, at, d.ArgA(), then.cost, els.cost)", "p.charge(f, at, d.ArgA(), els.cost, then.cost)", fuelCounts},
+	{"host/inproc/fuel.go", "\tif s.fuel > fuelNone {\n\t\t*s.count() = count", "\tif false {\n\t\t*s.count() = count", fuelHosts},
+	{"host/inproc/fuel.go", "\tstore64(s.stack+savedCount, *s.count())\n\treturn 0\n", "\treturn 0\n", fuelHosts},
+	{"host/inproc/fuel.go", "g := atomic.SwapUintptr(&s.owner, ownerFuel)", "g := atomic.LoadUintptr(&s.owner)", fuelHosts},
+	{"host/inproc/fuel.go", "if s.fuel <= fuelNone || int64(*s.count()) >= 0 {", "if s.fuel >= fuelUnknown {", fuelHosts},
+	{"host/inproc/stack_fiber.go", "\t*f.count() = *before.count()\n", "", fuelHosts},
+	{"host/inproc/call_trap.go", "*s.count() = 0 // what was left", "// what was left", fuelHosts},
+	{"host/inproc/reset.go", "\tif refuel {\n", "\tif false {\n", fuelHosts},
+	{"machbuffer/move.go", "*back = b.moves.Begin(*back)", "_ = back", run{pkg: "machbuffer", pattern: "Test"}},
 	{"host/inproc/reset.go", "m.clean(least, true)", "m.clean(min(least, 16), true)", resets},
 	{"host/inproc/reset.go", "process.zero(t.base, used)", "process.zero(t.base, min(used, 8))", resets},
 	{"host/inproc/reset.go", "copy(bytesAt(i.data, m.length[Data]), m.linked[Data])", "", run{pkg: "host/inproc", pattern: "TestTwoInstances"}},

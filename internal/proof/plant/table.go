@@ -101,6 +101,7 @@ var covers = map[string][]run{
 	"regalloc/parmove":    {here, allocator},
 	"wasi":                {here, wasiRuns, programs},
 	"wasmfront":           {here, validation, translation, suite, programs, commands},
+	"wasmfront/fuel":      {here, {pkg: "internal/proof/difftest", pattern: "TestFuel"}},
 	"wasmfront/printer":   {here},
 	"wasmfront/translate": {here, interpreted, suite, programs, bugs},
 	"wasmfront/validate":  {here, suite, programs},
