@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/waot-project/waot/host/inproc"
@@ -87,24 +86,40 @@ type Store inproc.Store
 // NewStore creates a store. It must be closed to release its memory. o may be nil. The errors are
 // *LimitError, *SystemError and ErrUnsupported.
 func NewStore(o *StoreOptions) (*Store, error) {
-	o = cmp.Or(o, new(StoreOptions))
+	var none StoreOptions
+	if o == nil {
+		o = &none
+	}
+	if o.OutOfFuel != nil {
+		return newFuelledStore(o)
+	}
+	s, err := inproc.NewStore(o.config())
+	return (*Store)(s), err
+}
+
+// newFuelledStore is NewStore with OutOfFuel.
+func newFuelledStore(o *StoreOptions) (*Store, error) {
+	c := o.config()
+	f := o.OutOfFuel
+	var s *inproc.Store
+	c.OutOfFuel = func(ctx context.Context) error { return f(ctx, (*Store)(s)) }
+	s, err := inproc.NewStore(c)
+	return (*Store)(s), err
+}
+
+// config is the options as package inproc has them, but for OutOfFuel.
+func (o *StoreOptions) config() inproc.Config {
 	var a inproc.MemoryAllocator
 	if o.Allocator != nil {
 		a = allocator{o.Allocator}
 	}
-	var s *inproc.Store
-	var outOfFuel inproc.FuelHandler
-	if f := o.OutOfFuel; f != nil {
-		outOfFuel = func(ctx context.Context) error { return f(ctx, (*Store)(s)) }
-	}
-	s, err := inproc.NewStore(inproc.Config{
+	return inproc.Config{
 		MaxMemoryPages: o.MaxMemoryPages, MaxTotalMemoryPages: o.MaxTotalMemoryPages,
 		MaxTableElements: o.MaxTableElements, MaxTableMemory: o.MaxTableMemory,
 		MaxTables: o.MaxTables, MaxMemories: o.MaxMemories, MaxGlobals: o.MaxGlobals, MaxInstances: o.MaxInstances,
 		MaxStack: o.MaxStack, MaxHostStack: o.MaxHostStack, MaxHostDepth: o.MaxHostDepth, HugePages: o.HugePages, KeepViews: o.KeepViews, Allocator: a,
-		Fuel: o.Fuel, OutOfFuel: outOfFuel,
-	})
-	return (*Store)(s), err
+		Fuel: o.Fuel,
+	}
 }
 
 func (s *Store) inproc() *inproc.Store { return (*inproc.Store)(s) }

@@ -170,6 +170,9 @@ func typeOfGlobal(d *meta.Global) ExternType {
 // importsOf describes the imports: functions, tables, memories, globals, each kind in the
 // order of the module.
 func importsOf(m *meta.Module) (out []ImportType) {
+	if !m.HasImports() {
+		return nil
+	}
 	types := funcTypesOf(m)
 	add := func(name *meta.ImportName, t ExternType) {
 		out = append(out, ImportType{name.Module, name.Name, t})

@@ -107,7 +107,12 @@ func (s *Store) internModuleType(m *Module, n uint32) (*funcType, error) {
 	if s.config.CollectAlways {
 		return s.internType(&m.meta.Types[n])
 	}
-	f := new(funcType)
+	var f *funcType
+	if n := len(s.types.all); n < len(s.first.typeRoom) {
+		f = &s.first.typeRoom[n]
+	} else {
+		f = new(funcType)
+	}
 	*f = *t
 	return f, s.own(f)
 }

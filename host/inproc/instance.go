@@ -32,6 +32,7 @@ type Instance struct {
 	tables   []*Table
 	memories []*Memory
 	globals  []*Global
+	spare    []Func // for the first functions
 	closed   bool
 	made     bool        // the init function has returned
 	filled   []byte      // of the data before the init function ran, if it was reset and they are few
@@ -144,6 +145,7 @@ type smallInstance struct {
 	tables   [1]*Table
 	memories [1]*Memory
 	globals  [4]*Global
+	own      [4]Func
 }
 
 // newInstance makes an instance with room for what the module has.
@@ -154,6 +156,7 @@ func newInstance(m *meta.Module) *Instance {
 	i.Instance.tables = roomFor(i.tables[:], len(m.Tables))
 	i.Instance.memories = roomFor(i.memories[:], len(m.Memories))
 	i.Instance.globals = roomFor(i.globals[:], len(m.Globals))
+	i.Instance.spare = i.own[:]
 	return &i.Instance
 }
 
@@ -342,7 +345,13 @@ func (i *Instance) function(n uint32) (*Func, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Func{store: i.store, inst: i, typ: typ, code: i.base + uintptr(d.Text), index: n, plain: typ.plain}
+	var f *Func
+	if len(i.spare) > 0 {
+		f, i.spare = &i.spare[0], i.spare[1:]
+	} else {
+		f = new(Func)
+	}
+	*f = Func{store: i.store, inst: i, typ: typ, code: i.base + uintptr(d.Text), index: n, plain: typ.plain}
 	if d.HasDesc {
 		f.desc = i.data + uintptr(d.Desc)
 	} else if f.desc, err = i.store.newDescriptor(f.code, typ); err != nil {

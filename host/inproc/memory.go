@@ -99,8 +99,16 @@ func (s *Store) newMemory(l Limits, movable bool, a MemoryAllocator) (*Memory, e
 
 // newReserved makes a memory that never moves, in a reservation that every index falls into.
 func (s *Store) newReserved(l Limits, limit uint64) (*Memory, error) {
-	v, err := s.newViews(limit)
-	if err != nil {
+	p := &struct {
+		Memory
+		views  views
+		viewed atomic.Bool
+	}{}
+	m, v := &p.Memory, &p.views
+	if s.config.KeepViews { // slices keep views alive, and nothing else
+		v = new(views)
+	}
+	if err := s.initViews(v, limit); err != nil {
 		return nil, err
 	}
 	open := uintptr(l.Min) * wasmPage
@@ -113,7 +121,7 @@ func (s *Store) newReserved(l Limits, limit uint64) (*Memory, error) {
 		return nil, err
 	}
 	base := x.low + memoryHeader
-	m := &Memory{store: s, base: base, desc: base, limits: l, open: open, end: x.end, views: v}
+	m.store, m.base, m.desc, m.limits, m.open, m.end, m.views = s, base, base, l, open, x.end, v
 	if err = process.withoutSpares(func() error { return x.openTo(pageSize + open) }); err != nil {
 		x.unmap()
 		process.giveMappings(memoryMappings)
@@ -121,7 +129,7 @@ func (s *Store) newReserved(l Limits, limit uint64) (*Memory, error) {
 		return nil, err
 	}
 	store64(m.desc-baseBelow, uint64(base))
-	m.at.Store(newLocation(base, 0, v))
+	m.at.Store(newLocation(base, 0, v, &p.viewed))
 	return m, nil
 }
 

@@ -28,8 +28,9 @@ type Location struct {
 	views   *views // of the memory as long as it is here
 }
 
-func newLocation(base uintptr, size uint64, v *views) *Location {
-	l := &Location{base: base, viewed: new(atomic.Bool), views: v}
+// newLocation returns a location; viewed is false, and in no object that has the location.
+func newLocation(base uintptr, size uint64, v *views, viewed *atomic.Bool) *Location {
+	l := &Location{base: base, viewed: viewed, views: v}
 	l.size.Store(size)
 	return l
 }

@@ -4,6 +4,7 @@ package inproc
 
 import (
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -186,7 +187,7 @@ func TestGraveOfWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		// This is how a memory ends that has asked for huge pages.
-		l := newLocation(low+memoryHeader, pageSize, nil)
+		l := newLocation(low+memoryHeader, pageSize, nil, new(atomic.Bool))
 		process.buryMemory(spareMemory{low: low, end: end, open: pageSize + bytes64(abi.MemoryReservation)}, l)
 		runtime.KeepAlive(l)
 		l = nil

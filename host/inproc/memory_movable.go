@@ -1,6 +1,7 @@
 package inproc
 
 import (
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/waot-project/waot/internal/abi"
@@ -44,7 +45,8 @@ func (s *Store) newMovable(l Limits, limit uint64, a MemoryAllocator) (*Memory, 
 		if err := process.takeMappings(otherMappings); err != nil {
 			return nil, err
 		}
-		if m.views, err = s.newViews(limit); err != nil {
+		m.views = new(views)
+		if err = s.initViews(m.views, limit); err != nil {
 			process.giveMappings(otherMappings)
 			return nil, err
 		}
@@ -82,7 +84,7 @@ func (m *Memory) hold(b []byte) {
 	}
 	store64(m.desc-baseBelow, uint64(m.base))
 	store64(m.desc-sizeBelow, uint64(len(b)))
-	l := newLocation(m.base, uint64(len(b)), m.views)
+	l := newLocation(m.base, uint64(len(b)), m.views, new(atomic.Bool))
 	if m.foreign != nil {
 		l.bytes, l.foreign = b, true
 	}

@@ -52,17 +52,17 @@ func (v *view) slice(p extent) []byte {
 	return v.bytes[at : at+p.size : at+p.size]
 }
 
-// newViews returns the views of a memory of at most so many pages; without Config.KeepViews there will be none. A memory is not a file if the process may not
+// initViews makes v the views of a memory of at most so many pages; without Config.KeepViews there will be none. A memory is not a file if the process may not
 // have files that large: growth would end it (SIGXFSZ).
-func (s *Store) newViews(pages uint64) (v *views, err error) {
-	v = &views{file: -1, shift: minViewShift}
+func (s *Store) initViews(v *views, pages uint64) (err error) {
+	*v = views{file: -1, shift: minViewShift}
 	if !s.config.KeepViews {
-		return v, nil
+		return nil
 	}
 	if v.pins = fileLimit() < bytes64(pages*abi.PageSize); !v.pins {
 		v.file, err = memfd(0)
 	}
-	return v, err
+	return err
 }
 
 // Kept returns a part of the memory at the location, whose address is own, as a slice that is valid as long as somebody has it; nil if the memory has been freed meanwhile, or

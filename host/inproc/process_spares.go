@@ -47,6 +47,9 @@ func (s *spares) admits(n int, bytes uintptr) bool {
 // withoutSpares calls f, and, if the system refuses something, again without spares, which may have what f needs.
 func (p *processState) withoutSpares(f func() error) error {
 	err := f()
+	if err == nil {
+		return nil
+	}
 	var refused *SystemError
 	if errors.As(err, &refused) && p.dropSpares() {
 		err = f()

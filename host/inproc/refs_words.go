@@ -41,7 +41,11 @@ func (s *Store) addFunc(f *Func) {
 	if last < 0 || len(s.funcs[last].funcs) == cap(s.funcs[last].funcs) {
 		last++
 		room := minFuncRun << last
-		s.funcs = append(s.funcs, funcRun{process.takeSerials(uint64(room)), make([]*Func, 0, room)})
+		list := s.first.funcs[:0]
+		if last > 0 {
+			list = make([]*Func, 0, room)
+		}
+		s.funcs = append(s.funcs, funcRun{process.takeSerials(uint64(room)), list})
 	}
 	run := &s.funcs[last]
 	f.ref = (run.first+uint64(len(run.funcs)))<<refShift | refFunc

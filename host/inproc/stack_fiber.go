@@ -42,6 +42,13 @@ type endedCalls struct {
 	parked bool
 }
 
+// fiberParts is what a fiber points to at first, in one piece.
+type fiberParts struct {
+	outermost   Caller
+	activations [1]*Caller
+	ended       endedCalls
+}
+
 // fiberShare is the part of the native stacks of the process that goroutines in one store may have.
 const fiberShare = 2
 
@@ -59,11 +66,11 @@ func (s *Store) newFiber() (f fiber, err error) {
 	}
 	f.floor = f.stack + guardEnd + headroom
 	f.top = f.stack + guardEnd + uintptr(s.config.MaxStack)&^15
-	f.outermost = &Caller{store: s, native: true, plain: true, start: f.top, counts: s.fuel > fuelNone}
-	f.activations = []*Caller{f.outermost}
+	p := &fiberParts{outermost: Caller{store: s, native: true, plain: true, start: f.top, counts: s.fuel > fuelNone}}
+	f.outermost, f.ended = &p.outermost, &p.ended
+	f.activations = append(p.activations[:0], f.outermost)
 	f.ctx = (*nativeContext)(ptr(f.stack + stackSize - unsafe.Sizeof(nativeContext{})))
 	*f.ctx = nativeContext{}
-	f.ended = new(endedCalls)
 	return f, nil
 }
 

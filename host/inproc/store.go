@@ -106,6 +106,19 @@ type Store struct {
 	// slabs hold type records, descriptors and globals of the host.
 	slabs             []extent
 	slabNext, slabEnd uintptr
+
+	first firstOf
+}
+
+// firstOf is room for the first of what a store has, in one piece with the store.
+type firstOf struct {
+	instances [1]*Instance
+	memories  [1]*Memory
+	slabs     [1]extent
+	types     [4]*funcType
+	typeRoom  [2]funcType
+	runs      [1]funcRun
+	funcs     [minFuncRun]*Func
 }
 
 // binding is the meaning of a stub: a host function, or a helper that Go supplies.
@@ -133,6 +146,7 @@ func NewStore(c Config) (*Store, error) {
 	}
 	s := &Store{ownership: newOwnership(), config: c}
 	s.refs.room = minRefRoom
+	s.instances, s.memories, s.slabs, s.types.all, s.funcs = s.first.instances[:0], s.first.memories[:0], s.first.slabs[:0], s.first.types[:0], s.first.runs[:0]
 	var err error
 	if s.fiber, err = s.newFiber(); err != nil {
 		return nil, err

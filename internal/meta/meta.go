@@ -150,6 +150,12 @@ type Fuel struct {
 	Costs string
 }
 
+// HasImports reports whether the module imports anything. Imported entities come first.
+func (m *Module) HasImports() bool {
+	return len(m.Funcs) > 0 && m.Funcs[0].Import != nil || len(m.Tables) > 0 && m.Tables[0].Import != nil ||
+		len(m.Memories) > 0 && m.Memories[0].Import != nil || len(m.Globals) > 0 && m.Globals[0].Import != nil
+}
+
 // version returns what ABI must be.
 func (m *Module) version() uint32 {
 	if m.Fuel != nil {
