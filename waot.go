@@ -77,6 +77,7 @@ package waot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/waot-project/waot/clif/opt"
@@ -114,7 +115,7 @@ type CompileOptions struct {
 	// Regalloc is the register allocator: "linear", the default, "ssa", or "local", which compiles fastest.
 	Regalloc string
 	// Fuel makes code count how much fuel is left (StoreOptions.Fuel): each operator costs some, and each basic block is charged for all of its operators before it runs. The count is the
-	// same on all machines, however code is optimized. Modules of one store must all count, or none of them.
+	// same on all machines, however code is optimized, as long as the module does the same (see Deterministic). Modules of one store must all count, or none of them.
 	Fuel FuelMode
 	// FuelCosts is what operators cost: lines of an operator's name and its cost, from 0 to 1000. Operators that are not named cost 1, or what docs/fuel.md says of the few that cost more or
 	// nothing.
@@ -222,7 +223,12 @@ func compileOptions(ctx context.Context, o *CompileOptions) (compile.Options, er
 	if o.NoOptimize {
 		c.OptLevel = opt.O0
 	}
-	if o.Fuel == FuelOff {
+	switch {
+	case o.Fuel > FuelSlack:
+		return c, fmt.Errorf("waot: unknown way to count fuel: %d", o.Fuel)
+	case o.Fuel == FuelOff && o.FuelCosts != "":
+		return c, errors.New("waot: costs of fuel for code that does not count it")
+	case o.Fuel == FuelOff:
 		return c, nil
 	}
 	var err error

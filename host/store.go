@@ -51,7 +51,7 @@ type StoreOptions struct {
 	Fuel uint64
 	// OutOfFuel, if not nil, is called where code needs more fuel than is left, with the context of the call. If it adds enough with AddFuel, the code goes on as if nothing
 	// had happened; otherwise it traps. An error ends the call, and is returned unchanged. Of the store and what belongs to it only Fuel and AddFuel may be used
-	// in it: the rest fails with ErrBusy, and memories must not be changed.
+	// in it: the rest fails with ErrBusy, but memories can be read, and must not be written. It is not called, and the code traps, where the processor has more state than can be saved.
 	OutOfFuel func(ctx context.Context, s *Store) error
 }
 

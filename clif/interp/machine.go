@@ -139,9 +139,7 @@ func (m *machine) fail(err error) { m.stop, m.err = true, err }
 
 // trap ends the execution with a trap at the current instruction.
 func (m *machine) trap(code abi.TrapCode) {
-	if code == abi.TrapOutOfFuel {
-		m.store.Fuel = 0 // what was left did not suffice, and is gone
-	}
+	m.store.Fuel = max(0, m.store.Fuel) // what was left is gone
 	t := &Trap{Code: code}
 	if f := m.fn; f != nil {
 		t.Func, t.Name, t.Inst, t.Src = f.index, f.name, m.pc-1, f.body.Srcs[m.pc-1]

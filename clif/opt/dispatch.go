@@ -148,8 +148,8 @@ func (p *dispatchPass) collectGlue(f *clif.Func, b clif.Block) bool {
 		switch {
 		case d.Op == clif.OpNop:
 			continue
-		case d.Op == clif.OpCharge && p.cost.units+d.Imm <= clif.MaxCharge:
-			p.cost = charges{p.cost.units + d.Imm, max(p.cost.trap, d.Cond), f.Srcs[i]}
+		case d.Op == clif.OpCharge && p.cost.trap == 0 && p.cost.units+d.Imm <= clif.MaxCharge: // what follows one that compares must not compare
+			p.cost = charges{p.cost.units + d.Imm, d.Cond, f.Srcs[i]}
 			continue
 		case len(p.glue) == maxGlue || !isGlue(d):
 			return false

@@ -139,7 +139,12 @@ func arrange(app *cli.App, args []string) []string {
 		case len(a) == 3 && a[:2] == "-O":
 			flags = append(flags, "-O="+a[2:])
 		case bareFlags[strings.TrimLeft(a, "-")] != "":
-			flags = append(flags, a+"="+bareFlags[strings.TrimLeft(a, "-")])
+			value := bareFlags[strings.TrimLeft(a, "-")]
+			if i+1 < len(args) && (args[i+1] == fuelExact || args[i+1] == fuelSlack) {
+				i++
+				value = args[i]
+			}
+			flags = append(flags, a+"="+value)
 		default:
 			flags = append(flags, a)
 			if !valued[strings.TrimLeft(a, "-")] {

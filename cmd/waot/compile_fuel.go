@@ -88,6 +88,10 @@ func fuelLimit(c *cli.Context) uint64 {
 // tellFuel says how much fuel a program has consumed, if --time asks what it costs and its code counts.
 func tellFuel(c *cli.Context, g *guest) {
 	if c.Bool("time") && g.counts {
-		fmt.Fprintf(c.App.ErrWriter, "waot: consumed %d units of fuel\n", min(fuelLimit(c), math.MaxInt64)-g.store.Fuel())
+		all := ""
+		if g.store.Fuel() == 0 {
+			all = ", all there were"
+		}
+		fmt.Fprintf(c.App.ErrWriter, "waot: consumed %d units of fuel%s\n", min(fuelLimit(c), math.MaxInt64)-g.store.Fuel(), all)
 	}
 }

@@ -36,6 +36,7 @@ func (s *Store) classify() error {
 		s.abort("a fault in native code of no instance")
 	}
 	if hasAddress && c.faultAddr-s.stack-saveArea < stackGuard {
+		s.forgive()
 		return s.trap(abi.TrapStackOverflow)
 	}
 	site := i.module.trapAt(uint32(c.faultPC - i.base))
@@ -56,9 +57,7 @@ func (s *Store) classify() error {
 	if !ok {
 		s.abort(fmt.Sprintf("a fault that does not fit the trap table (%s, kind %d)", site.Code, site.Fault))
 	}
-	if site.Code == abi.TrapOutOfFuel {
-		*s.count() = 0 // what was left did not suffice, and is gone
-	}
+	s.forgive()
 	return s.trap(site.Code)
 }
 

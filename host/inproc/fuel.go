@@ -26,25 +26,33 @@ const (
 // maxFuel is the most fuel there can be.
 const maxFuel = math.MaxInt64
 
-// countsFuel makes the store one for code that counts fuel or not, as m says. It fails with ErrFuel if it is of the other kind.
-func (s *Store) countsFuel(m *Module) error {
-	kind := fuelNone
-	if f := m.meta.Fuel; f != nil {
-		kind = fuelExact
-		if f.Slack {
-			kind = fuelSlack
-		}
+// fuelKind says how the code counts.
+func (m *Module) fuelKind() fuelKind {
+	switch f := m.meta.Fuel; {
+	case f == nil:
+		return fuelNone
+	case f.Slack:
+		return fuelSlack
 	}
-	if s.fuel != fuelUnknown && (s.fuel == fuelNone) != (kind == fuelNone) {
+	return fuelExact
+}
+
+// mayCount fails with ErrFuel if the store has instances of the other kind than m.
+func (s *Store) mayCount(m *Module) error {
+	if s.fuel != fuelUnknown && (s.fuel == fuelNone) != (m.fuelKind() == fuelNone) {
 		return ErrFuel
 	}
-	s.fuel = max(s.fuel, kind)
+	return nil
+}
+
+// setKind makes the store one of the kind of m, of which it has an instance.
+func (s *Store) setKind(m *Module) {
+	s.fuel = max(s.fuel, m.fuelKind())
 	counts := s.fuel > fuelNone
 	s.eachFiber(func() { s.outermost.counts = counts })
 	if s.spare != nil {
 		s.spare.outermost.counts = counts
 	}
-	return nil
 }
 
 // count is what is left, below 0 where it has run out.
@@ -75,12 +83,18 @@ func (s *Store) AddFuel(n uint64) {
 	if s.ctx == nil || s.fuel == fuelNone {
 		return
 	}
-	left := int64(*s.count())
-	if n > maxFuel || left > 0 && n > uint64(maxFuel-left) {
-		*s.count() = maxFuel
-		return
+	left, more := int64(*s.count()), int64(min(n, maxFuel))
+	if left > 0 {
+		more = min(more, maxFuel-left)
 	}
-	*s.count() = uint64(left + int64(n))
+	*s.count() = uint64(left + more)
+}
+
+// forgive ends a call that owes something: its last block does not run, or has trapped, and what was left is gone.
+func (s *Store) forgive() {
+	if s.fuel > fuelNone {
+		*s.count() = uint64(max(0, int64(*s.count())))
+	}
 }
 
 // refuel gives the store the fuel that it has at first.
@@ -105,6 +119,7 @@ func undefined(c *Caller) uint64 {
 	case err != nil:
 		return c.giveUp(err)
 	case s.cancelled.Load() != 0:
+		s.forgive()
 		return c.giveUp(s.cancelError(true))
 	case int64(*s.count()) < 0:
 		return exitTrap
@@ -125,8 +140,8 @@ func (c *Caller) outOfFuel() (err error) {
 	returned := false
 	defer c.unwind(&returned)
 	defer func() {
-		if !returned || err != nil { // the block does not run, and what was left is gone
-			*s.count() = uint64(max(0, int64(*s.count())))
+		if !returned || err != nil {
+			s.forgive()
 		}
 	}()
 	g := atomic.SwapUintptr(&s.owner, ownerFuel)
@@ -146,7 +161,7 @@ func (c *Caller) slackTrap(trap func() *Trap) error {
 	if int64(*s.count()) >= 0 {
 		return nil
 	}
-	*s.count() = 0
+	s.forgive()
 	return trap()
 }
 

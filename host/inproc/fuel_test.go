@@ -5,8 +5,10 @@ package inproc_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -417,5 +419,70 @@ func TestFuelKinds(t *testing.T) {
 	}
 	if err := s.Store.Reset(nil); err != nil || s.Fuel() != 10 {
 		t.Errorf("a store that is reset has %d units, %v", s.Fuel(), err)
+	}
+}
+
+// TestKeptRegisters: what code keeps in registers while a host function lets others in is there when it goes on, whether or not the code counts fuel.
+func TestKeptRegisters(t *testing.T) {
+	const values = 14
+	var text strings.Builder
+	text.WriteString(`(module (import "host" "call" (func $wait (param i32) (result i32))) (func (export "run") (param $n i32) (result i32)`)
+	for k := range values {
+		fmt.Fprintf(&text, "(local $v%d i32)", k)
+	}
+	for k := range values {
+		fmt.Fprintf(&text, "(local.set $v%d (i32.add (i32.mul (local.get $n) (i32.const %d)) (i32.const %d)))", k, k+3, 1000*k)
+	}
+	text.WriteString("(drop (call $wait (local.get $n))) (local.get $n)")
+	for k := range values {
+		fmt.Fprintf(&text, "(i32.mul (i32.const 31)) (i32.add (local.get $v%d))", k)
+	}
+	text.WriteString("))")
+	want := func(n uint32) (x uint32) {
+		x = n
+		for k := range uint32(values) {
+			x = 31*x + n*(k+3) + 1000*k
+		}
+		return x
+	}
+	for _, o := range []compile.Options{{OptLevel: opt.O1}, {OptLevel: opt.O1, Regalloc: "ssa"}, counting(compile.Options{OptLevel: opt.O1})} {
+		s := newFuelStore(t, inproc.Config{}, compile.Options{OptLevel: opt.O1, Fuel: o.Fuel}, nil)
+		s.AddFuel(1000)
+		inside, gates := make(chan uint64), map[uint64]chan bool{1: make(chan bool), 2: make(chan bool), 3: make(chan bool)}
+		wait, err := s.NewHostFunc(meta.FuncType{Params: []meta.ValType{meta.I32}, Results: []meta.ValType{meta.I32}}, func(c *inproc.Caller, args, _ []uint64) error {
+			n := args[0]
+			c.Leave()
+			inside <- n
+			<-gates[n]
+			c.Enter()
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.inst, err = s.Instantiate(s.load(text.String(), o), func(string, string) inproc.Extern { return wait }); err != nil {
+			t.Fatal(err)
+		}
+		fn, err := s.inst.Func("run")
+		if err != nil {
+			t.Fatal(err)
+		}
+		results := make(chan [2]uint64)
+		for n := range uint64(3) {
+			go func() {
+				out := []uint64{0}
+				if err := fn.Call([]uint64{n + 1}, out); err != nil {
+					t.Error(err)
+				}
+				results <- [2]uint64{n + 1, out[0]}
+			}()
+			<-inside
+		}
+		for _, n := range []uint64{1, 3, 2} {
+			gates[n] <- true
+			if got := <-results; got[0] != n || got[1] != uint64(want(uint32(n))) {
+				t.Errorf("regalloc %q, fuel %t: goroutine %d computes %#x, want %#x", o.Regalloc, o.Fuel != nil, got[0], got[1], want(uint32(n)))
+			}
+		}
 	}
 }

@@ -96,7 +96,7 @@ func (s *Store) InstantiateIn(ctx context.Context, m *Module, imports Resolver, 
 func (i *Instance) make(imports Resolver, o *InstanceOptions) error {
 	i.store.instantiating++
 	defer func() { i.store.instantiating-- }()
-	if err := i.store.countsFuel(i.module); err != nil {
+	if err := i.store.mayCount(i.module); err != nil {
 		return err
 	}
 	if err := i.resolve(imports); err != nil {
@@ -189,6 +189,7 @@ func (i *Instance) place() error {
 	defer s.cancelMu.Unlock()
 	i.number = len(s.instances)
 	s.instances = slices.Insert(s.instances, at, i)
+	s.setKind(m)
 	i.addRefRoots()
 	if s.cancelled.Load() != 0 {
 		return s.cancelError(false)

@@ -115,7 +115,9 @@ func (s *Store) changeFiber(f fiber) {
 	before := s.fiber
 	s.cancelMu.Lock()
 	before.ended.parked, f.ended.parked = true, false
-	*f.count() = *before.count()
+	if s.fuel != fuelNone { // else it is a register of the code
+		*f.count() = *before.count()
+	}
 	s.fiber = f
 	s.cancelled.Store(f.ended.n)
 	if ended := f.ended.n != 0; ended != (before.ended.n != 0) {

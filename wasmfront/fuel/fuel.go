@@ -8,7 +8,6 @@ package fuel
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +37,8 @@ const (
 	BytesShift = 6
 	// ElementsShift: a unit for each 8 elements of tables.
 	ElementsShift = 3
+	// ValuesShift: a unit for each 8 values that a branch or a return carries, and, when a function begins, for each 8 of its parameters and other locals.
+	ValuesShift = 3
 )
 
 // marks are operators that only mark a place in the code: they cost nothing, and no table can change that.
@@ -73,7 +74,7 @@ func Parse(text string) (*Costs, error) {
 	for _, op := range wasmfront.Opcodes() {
 		names[op.String()] = op
 	}
-	for n, line := range strings.Split(text, "\n") {
+	for n, line := range strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n") {
 		line, _, _ = strings.Cut(line, ";;")
 		words := strings.Fields(line)
 		if len(words) == 0 {
@@ -146,12 +147,3 @@ func (c *Costs) Of(op wasmfront.Opcode) uint32 {
 
 // String returns the text of the costs that are not the default ones, as Parse reads it, in the order of the operators: the same for equal costs.
 func (c *Costs) String() string { return c.text }
-
-// DefaultText returns the text of all default costs that are not 1, in alphabetical order.
-func DefaultText() string {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(defaults)) {
-		fmt.Fprintf(&b, "%s %d\n", name, defaults[name])
-	}
-	return b.String()
-}

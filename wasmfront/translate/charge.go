@@ -16,9 +16,10 @@ import (
 
 // charge is the charge of the block being translated.
 type charge struct {
-	inst clif.Inst // NoInst before the first one
-	cost uint64    // of the operators so far
-	trap bool      // the block has an effect, or begins a loop
+	inst   clif.Inst // NoInst before the first one
+	cost   uint64    // of the operators so far
+	locals uint64    // cost of the function's locals, in its first block
+	trap   bool      // the block has an effect, or begins a loop
 }
 
 // leader begins a basic block, which may be that of a loop.
@@ -36,6 +37,7 @@ func (t *Translator) closeCharge() {
 	if c.inst == clif.NoInst {
 		return
 	}
+	c.cost += c.locals
 	if c.cost == 0 && !c.trap {
 		t.f.Insts[c.inst] = clif.InstData{Result: clif.NoValue}
 		c.inst = clif.NoInst
@@ -50,8 +52,8 @@ func (t *Translator) closeCharge() {
 
 // count adds an operator to the charge of its block. One that would be too large is continued by another one: that is a block of its own.
 func (t *Translator) count(op *wasmfront.Operator) {
-	cost := uint64(t.Fuel.Of(op.Op))
-	if t.charge.cost+cost > clif.MaxCharge {
+	cost := uint64(t.Fuel.Of(op.Op)) + t.carried(op)>>fuel.ValuesShift
+	if t.charge.cost+t.charge.locals+cost > clif.MaxCharge {
 		t.leader(false)
 	}
 	if t.charge.cost == 0 {
@@ -59,6 +61,17 @@ func (t *Translator) count(op *wasmfront.Operator) {
 	}
 	t.charge.cost += cost
 	t.charge.trap = t.charge.trap || op.Op.Info().Effects.Has(effect.Writes|effect.Calls)
+}
+
+// carried returns how many values a branch or a return takes along.
+func (t *Translator) carried(op *wasmfront.Operator) uint64 {
+	switch op.Op {
+	case wasmfront.OpBr, wasmfront.OpBrIf, wasmfront.OpBrTable:
+		return uint64(len(t.frameAt(op.Index).types))
+	case wasmfront.OpReturn:
+		return uint64(len(t.frames[0].types))
+	}
+	return 0
 }
 
 // chargeBytes charges an operator for the n bytes of memory that it works on, chargeElements for n elements of a table: n is an i64.

@@ -118,6 +118,7 @@ func (t *Translator) Func(f *clif.Func, i uint32) error {
 	t.declareLocals()
 	t.charge.inst = clif.NoInst
 	t.leader(false)
+	t.charge.locals = uint64(len(t.locals)) >> fuel.ValuesShift
 	ft := t.m.FuncType(i)
 	t.pushFrame(wasmfront.BlockFunc, ft.Results, 0)
 	bytes := len(t.m.Body(i).Bytes)

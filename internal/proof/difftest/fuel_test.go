@@ -211,6 +211,21 @@ var fuelIdioms = map[string]string{
 	      (local.set $i (i32.add (local.get $i) (i32.const 1))) (local.set $pc (i32.const 1)) (br $again))
 	      (if (i32.lt_u (local.get $i) (local.get $n)) (then (local.set $pc (i32.const 0)) (br $again))) (local.set $pc (i32.const 2)) (br $again)))
 	  (local.get $s))`,
+	"many values": `(memory (export "memory") 1)
+	(func $many (param i32) (result i32) (local i32 i32 i32 i32 i32 i32 i32 i64 i64 i64 i64 i64 i64 i64 i64 f64) (i32.store (i32.const 0) (local.get 0)) (local.get 0))
+	(func (export "run") (param $n i32) (result i32)
+	  (local.get $n) (i32.const 1) (i32.const 2) (i32.const 3) (i32.const 4) (i32.const 5) (i32.const 6) (i32.const 7) (i32.const 8)
+	  (loop $l (param i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32 i32 i32 i32 i32 i32 i32 i32 i32)
+	    (call $many) (br_if $l (i32.eqz (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
+	  drop drop drop drop drop drop drop drop)`,
+	"a dispatcher behind a branch": `(func (export "run") (param $n i32) (result i32) (local $s i32)
+	  (loop $l
+	    (block $c (block $b (block $a
+	      (block $out (br_if $out (i32.const 0)) (br_table $a $b $c (local.get $s)))
+	      (return (i32.const 7)))
+	      (local.set $s (i32.add (i32.const 1) (i32.const 0))) (br $l))
+	      (local.set $s (i32.const 2)) (br $l))
+	    (drop (i32.div_u (local.get $n) (i32.const 0)))) (i32.const 1))`,
 	"a loop that traps": `(memory (export "memory") 1)
 	(func (export "run") (param $n i32) (result i32) (local $s i32)
 	  (loop $l

@@ -20,17 +20,12 @@ import (
 const Global = "fuel left"
 
 // Exact returns a module that traps, by unreachable, where docs/fuel.md says that fuel runs out. What was left is gone then.
-func Exact(wasm []byte, fuel int64) ([]byte, error) { return instrument(wasm, fuel, true) }
-
-// Count returns a module that goes on when it has no fuel left.
-func Count(wasm []byte, fuel int64) ([]byte, error) { return instrument(wasm, fuel, false) }
-
-func instrument(wasm []byte, fuel int64, traps bool) ([]byte, error) {
+func Exact(wasm []byte, fuel int64) ([]byte, error) {
 	m, err := wasmedit.Decode(wasm, wasmfront.DefaultFeatures)
 	if err != nil {
 		return nil, err
 	}
-	c := &counter{global: uint32(len(m.Globals)), traps: traps}
+	c := &counter{global: uint32(len(m.Globals))}
 	m.Globals = append(m.Globals, wasmedit.Global{Type: wasmfront.GlobalType{Type: wasmfront.I64, Mutable: true},
 		Init: []wasmfront.ConstOp{{Op: wasmfront.OpI64Const, Bits: uint64(fuel)}}})
 	for i := range m.Funcs {
@@ -38,9 +33,7 @@ func instrument(wasm []byte, fuel int64, traps bool) ([]byte, error) {
 			c.body(f)
 		}
 	}
-	if traps {
-		c.calledFromOutside(m)
-	}
+	c.calledFromOutside(m)
 	m.Exports = append(m.Exports, wasmedit.Export{Name: Global, Kind: abi.ExternGlobal, Index: c.global})
 	return m.Encode()
 }
@@ -48,7 +41,6 @@ func instrument(wasm []byte, fuel int64, traps bool) ([]byte, error) {
 // counter instruments function bodies.
 type counter struct {
 	global uint32
-	traps  bool
 	code   []wasmedit.Inst
 	blocks []block
 	live   bool
@@ -63,14 +55,16 @@ type block struct {
 	op      wasmfront.Opcode // OpElse in the second part of an if
 	entered bool
 	left    bool // some branch leads to its end
+	carried int  // values that a branch to it takes along
 }
 
 func (c *counter) body(f *wasmedit.Func) {
-	c.code, c.blocks = nil, []block{{op: wasmfront.OpBlock, entered: true}}
+	c.code, c.blocks = nil, []block{{op: wasmfront.OpBlock, entered: true, carried: len(f.Type.Results)}}
 	size := uint32(len(f.Type.Params) + len(f.Locals)) // a local for the sizes of bulk operators
 	f.Locals = append(f.Locals, wasmedit.Local{Type: wasmfront.I32})
 	c.live = true
 	c.begin(false)
+	c.cost = int64(len(f.Type.Params)+len(f.Locals)-1) / 8
 	for _, in := range f.Code {
 		if c.live {
 			c.count(&in, size)
@@ -84,6 +78,12 @@ func (c *counter) body(f *wasmedit.Func) {
 func (c *counter) count(in *wasmedit.Inst, size uint32) {
 	name := in.Op.String()
 	c.cost += costOf(name)
+	switch in.Op {
+	case wasmfront.OpBr, wasmfront.OpBrIf, wasmfront.OpBrTable:
+		c.cost += int64(c.blocks[len(c.blocks)-1-int(in.Index)].carried) / 8
+	case wasmfront.OpReturn:
+		c.cost += int64(c.blocks[0].carried) / 8
+	}
 	c.effect = c.effect || hasEffect(name)
 	if shift, ok := bulk[name]; ok {
 		c.code = append(c.code, wasmedit.Inst{Op: wasmfront.OpLocalTee, Index: size})
@@ -104,7 +104,11 @@ func (c *counter) operator(in wasmedit.Inst) {
 	top := &c.blocks[len(c.blocks)-1]
 	switch in.Op {
 	case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpIf:
-		c.blocks = append(c.blocks, block{op: in.Op, entered: c.live})
+		b := block{op: in.Op, entered: c.live, carried: len(in.Type.Results)}
+		if in.Op == wasmfront.OpLoop {
+			b.carried = len(in.Type.Params)
+		}
+		c.blocks = append(c.blocks, b)
 		if c.live && in.Op != wasmfront.OpBlock {
 			behind(in.Op == wasmfront.OpLoop)
 		}
@@ -166,10 +170,16 @@ func (c *counter) finish() {
 func (c *counter) charge(compare bool, amount ...wasmedit.Inst) []wasmedit.Inst {
 	get := wasmedit.Inst{Op: wasmfront.OpGlobalGet, Index: c.global}
 	code := slices.Concat([]wasmedit.Inst{get}, amount, []wasmedit.Inst{wasmedit.Plain(wasmfront.OpI64Sub), {Op: wasmfront.OpGlobalSet, Index: c.global}})
-	if compare && c.traps {
+	if compare {
 		code = append(code, c.compare()...)
 	}
 	return code
+}
+
+// forgive returns code that makes what is left 0 if it is less.
+func (c *counter) forgive() []wasmedit.Inst {
+	return []wasmedit.Inst{{Op: wasmfront.OpGlobalGet, Index: c.global}, i64(0), wasmedit.Plain(wasmfront.OpI64LtS), {Op: wasmfront.OpIf}, i64(0),
+		{Op: wasmfront.OpGlobalSet, Index: c.global}, wasmedit.Plain(wasmfront.OpEnd)}
 }
 
 func (c *counter) compare() []wasmedit.Inst {
@@ -185,6 +195,7 @@ func (c *counter) calledFromOutside(m *wasmedit.Module) {
 			return i
 		}
 		f := wasmedit.Func{Type: m.Funcs[i].Type}
+		f.Code = c.forgive() // of a call before, that has trapped
 		for p := range f.Type.Params {
 			f.Code = append(f.Code, wasmedit.Inst{Op: wasmfront.OpLocalGet, Index: uint32(p)})
 		}
