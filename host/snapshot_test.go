@@ -266,3 +266,33 @@ func TestAwayDeep(t *testing.T) {
 	}
 	s.Leave()
 }
+
+// TestSnapshotFuel: going back does not give fuel back.
+func TestSnapshotFuel(t *testing.T) {
+	wasm := must[[]byte](t)(waot.ParseText([]byte(jumps)))
+	var used []uint64
+	for _, o := range []waot.CompileOptions{{Fuel: waot.FuelExact}, {Fuel: waot.FuelExact, NoOptimize: true}, {Fuel: waot.FuelSlack}} {
+		m := must[*host.Module](t)(waot.Compile(wasm, &o))
+		defer m.Close()
+		const budget = 1 << 40
+		s := must[*host.Store](t)(host.NewStore(&host.StoreOptions{Fuel: budget}))
+		defer s.Close()
+		var place *host.Snapshot
+		inst := must[*host.Instance](t)(s.Instantiate(bg, m, host.Imports{"env": {
+			"set": host.RawFunc{Params: []host.ValType{host.TypeI32}, Results: []host.ValType{host.TypeI32, host.TypeF64, host.TypeI64, host.TypeI64, host.TypeI64},
+				Func: func(*host.Caller, []uint64, []uint64) (err error) {
+					place, err = s.Snapshot()
+					return err
+				}},
+			"jump": func(n int32) error { return place.Restore(uint64(n), 0, 0, 0, 0) },
+			"hold": func(any) {},
+		}}))
+		if got := must[[]any](t)(function(t, inst, "again").Call(bg)); got[0] != int32(1000) {
+			t.Fatal(got)
+		}
+		used = append(used, budget-s.Fuel())
+	}
+	if used[0] < 8_000 || used[1] != used[0] || used[2] != used[0] {
+		t.Errorf("consumed %d", used)
+	}
+}

@@ -155,6 +155,10 @@ func (s *Store) AddFuel(n uint64) {
 	}
 }
 
+// ConsumeFuel takes n units of fuel away, for a Go function that does work for compiled code, and reports whether there were so many. If not, none is left, and the code
+// that called traps (TrapOutOfFuel) where it compares next. It is for the same goroutines as Fuel. In a closed store, and in one whose modules do not count, there is no fuel.
+func (s *Store) ConsumeFuel(n uint64) bool { return s != nil && s.inproc().ConsumeFuel(n) || n == 0 }
+
 // do runs f inside the store.
 func (s *Store) do(f func(*inproc.Store) error) error {
 	if s == nil {

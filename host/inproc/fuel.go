@@ -90,6 +90,24 @@ func (s *Store) AddFuel(n uint64) {
 	*s.count() = uint64(left + more)
 }
 
+// ConsumeFuel takes n units away, and reports whether there were so many. If not, none is left, and code that runs owes the rest: it traps where it compares next. In a closed store, and
+// in one whose code does not count, there are none.
+func (s *Store) ConsumeFuel(n uint64) bool {
+	switch had := s.Fuel(); {
+	case n == 0:
+		return true
+	case had >= n:
+		*s.count() -= n
+		return true
+	case s.ctx == nil || s.fuel == fuelNone:
+	case s.depth > 0:
+		*s.count() = uint64(max(int64(*s.count())-int64(min(n, maxFuel)), -maxFuel))
+	default: // nobody runs who could owe anything
+		*s.count() = 0
+	}
+	return false
+}
+
 // forgive ends a call that owes something: its last block does not run, or has trapped, and what was left is gone.
 func (s *Store) forgive() {
 	if s.fuel > fuelNone {

@@ -334,6 +334,9 @@ func TestFuelNested(t *testing.T) {
 		if want := uint64(1000 - 11*8); s.Fuel() != want {
 			t.Errorf("slack %t: %d left, want %d", slack, s.Fuel(), want)
 		}
+		if !s.ConsumeFuel(s.Fuel()-5) || s.Fuel() != 5 || s.ConsumeFuel(6) || s.Fuel() != 0 || s.ConsumeFuel(1) || !s.ConsumeFuel(0) {
+			t.Errorf("%d left", s.Fuel())
+		}
 		s.AddFuel(math.MaxUint64)
 		if s.Fuel() != math.MaxInt64 {
 			t.Errorf("%d left", s.Fuel())
@@ -392,6 +395,34 @@ func TestFuelSlack(t *testing.T) {
 	}
 }
 
+// TestFuelConsumed: what a host function takes away is gone, and code that owes something then traps.
+func TestFuelConsumed(t *testing.T) {
+	for _, slack := range []bool{false, true} {
+		o := counting(compile.Options{OptLevel: opt.O1})
+		o.FuelSlack = slack
+		var s *fuelStore
+		var had bool
+		s = newFuelStore(t, inproc.Config{Fuel: 100}, o, func(_ *inproc.Caller, args, results []uint64) error {
+			had = s.ConsumeFuel(args[0])
+			return nil
+		})
+		if _, err := s.call(nil, "call", 50); err != nil || !had || s.Fuel() != 42 {
+			t.Fatal(err, had, s.Fuel())
+		}
+		if _, err := s.call(nil, "call", 34); err != nil || !had || s.Fuel() != 0 {
+			t.Fatal(err, had, s.Fuel())
+		}
+		s.AddFuel(100)
+		if _, err := s.call(nil, "call", 93); !isOutOfFuel(err) || had || s.Fuel() != 0 {
+			t.Fatal(err, had, s.Fuel())
+		}
+		s.AddFuel(100)
+		if _, err := s.call(nil, "call", math.MaxUint32); !isOutOfFuel(err) || had || s.Fuel() != 0 {
+			t.Fatal(err, had, s.Fuel())
+		}
+	}
+}
+
 // TestFuelKinds: code that counts and code that does not cannot meet; a store that only code without counts uses has no fuel.
 func TestFuelKinds(t *testing.T) {
 	plain, counts := compile.Options{OptLevel: opt.O1}, counting(compile.Options{OptLevel: opt.O1})
@@ -407,7 +438,7 @@ func TestFuelKinds(t *testing.T) {
 		}
 	}
 	s := newFuelStore(t, inproc.Config{Fuel: 10}, plain, nil)
-	if s.AddFuel(5); s.Fuel() != 0 {
+	if s.AddFuel(5); s.Fuel() != 0 || s.ConsumeFuel(1) {
 		t.Error("a store without code that counts has fuel")
 	}
 	s = newFuelStore(t, inproc.Config{Fuel: 10}, counts, nil)
