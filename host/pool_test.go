@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waot-project/waot"
 	"github.com/waot-project/waot/host"
 )
 
@@ -317,6 +318,27 @@ func TestPoolLeftBehind(t *testing.T) {
 		x = must[*host.PoolInstance](t)(p.Get(bg))
 		if again, want := x.Instance == inst, name == "nothing" || name == "a reference"; again != want {
 			t.Errorf("%s is left: the same instance again: %v", name, again)
+		}
+		x.Release()
+	}
+}
+
+// TestPoolFuel: each use of an instance has what the store has at first, whatever the one before has left.
+func TestPoolFuel(t *testing.T) {
+	wasm := must[[]byte](t)(waot.ParseText([]byte(`(module (func (export "spin") (loop $l (br $l))) (func (export "three") (drop (i32.add (i32.const 1) (i32.const 2)))))`)))
+	m := must[*host.Module](t)(waot.Compile(wasm, &waot.CompileOptions{Fuel: waot.FuelExact}))
+	defer m.Close()
+	p := host.NewPool(m, &host.PoolOptions{Store: &host.StoreOptions{Fuel: 100}, Max: 1})
+	defer p.Close()
+	for n, use := range []string{"three", "spin", "three", "three"} {
+		x := must[*host.PoolInstance](t)(p.Get(bg))
+		if left := x.Store().Fuel(); left != 100 {
+			t.Fatalf("use %d has %d units", n, left)
+		}
+		_, err := function(t, x.Instance, use).Call(bg)
+		var trap *host.Trap
+		if out := errors.As(err, &trap) && trap.Code == host.TrapOutOfFuel; out != (use == "spin") || !out && err != nil {
+			t.Fatal(use, err)
 		}
 		x.Release()
 	}

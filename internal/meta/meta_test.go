@@ -74,8 +74,15 @@ func without() *Module {
 	return m
 }
 
+// fuelled is a module whose code counts fuel.
+func fuelled(f Fuel) *Module {
+	m := sample()
+	m.ABI, m.Fuel = abi.FuelVersion, &f
+	return m
+}
+
 func TestRoundTrip(t *testing.T) {
-	for _, m := range []*Module{sample(), least(), without()} {
+	for _, m := range []*Module{sample(), least(), without(), fuelled(Fuel{}), fuelled(Fuel{Slack: true, Costs: "call 7\n"})} {
 		got, err := Decode(Encode(m), sampleSizes)
 		if err != nil {
 			t.Fatal(err)
@@ -95,6 +102,9 @@ func TestInvalid(t *testing.T) {
 		change func(*Module)
 	}{
 		{"binary interface version 9", func(m *Module) { m.ABI = 9 }},
+		{"bytes after the end", func(m *Module) { m.Fuel = &Fuel{} }},                                   // of another version
+		{"fuel", func(m *Module) { m.ABI = abi.FuelVersion }},                                           // without what this version has
+		{"binary interface version 5", func(m *Module) { m.ABI, m.Fuel = abi.CheckedVersion, &Fuel{} }}, // of records only
 		{"instance data has 512 bytes, not 500", func(m *Module) { m.InstanceSize = 500 }},
 		{"helper slot 0, at 480" + apart, func(m *Module) { m.Helpers = 480 }},
 		{"helper slot 0, at 8" + apart, func(m *Module) { m.Helpers = 8 }}, // the header's place
