@@ -153,6 +153,7 @@ const (
 	TrapBadConversion        = host.TrapBadConversion
 	TrapStackOverflow        = host.TrapStackOverflow
 	TrapNullReference        = host.TrapNullReference
-	// TrapOutOfFuel is raised in front of the first operator of a basic block that costs more fuel than is left (CompileOptions.Fuel, StoreOptions.Fuel).
+	// TrapOutOfFuel is raised in front of a basic block that has an effect or begins a loop and cannot be paid, or where a call from Go ends in a
+	// debt (CompileOptions.Fuel, StoreOptions.Fuel).
 	TrapOutOfFuel = host.TrapOutOfFuel
 )

@@ -147,7 +147,8 @@ type FuelMode uint8
 const (
 	// FuelOff: code does not count.
 	FuelOff FuelMode = iota
-	// FuelExact: code traps (TrapOutOfFuel) in front of the first block that costs more than is left.
+	// FuelExact: code traps (TrapOutOfFuel) in front of the first block that cannot be paid and has an effect or begins a loop, or where a call from Go
+	// ends. See docs/fuel.md.
 	FuelExact
 	// FuelSlack: the count is as exact, but code does not compare it. It traps once the host looks: where it calls a Go function, and otherwise about every 10
 	// milliseconds, when Go's scheduler interrupts it; never in between if Preemption returns an error.

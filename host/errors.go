@@ -81,7 +81,8 @@ const (
 	TrapStackOverflow        = TrapCode(abi.TrapStackOverflow)
 	// TrapNullReference is for instructions on references that waot does not have yet; CLIF can raise it, and no Wasm module does.
 	TrapNullReference = TrapCode(abi.TrapNullReference)
-	// TrapOutOfFuel is raised in front of the first operator of a basic block that costs more fuel than is left (CompileOptions.Fuel, StoreOptions.Fuel).
+	// TrapOutOfFuel is raised in front of a basic block that has an effect or begins a loop and cannot be paid, or where a call from Go ends in a
+	// debt (CompileOptions.Fuel, StoreOptions.Fuel).
 	TrapOutOfFuel = TrapCode(abi.TrapOutOfFuel)
 )
 

@@ -169,9 +169,9 @@ func (c *Caller) outOfFuel() (err error) {
 	return err
 }
 
-// slackTrap is for code that the host has stopped, with the count below 0: it returns the error that ends the code unless the program adds
+// askOrTrap is for code that the host has stopped, with the count below 0: it returns the error that ends the code unless the program adds
 // fuel. trap makes the trap.
-func (c *Caller) slackTrap(trap func() *Trap) error {
+func (c *Caller) askOrTrap(trap func() *Trap) error {
 	if err := c.outOfFuel(); err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (c *Caller) preemptedSlack() error {
 		return nil
 	}
 	s.notePreempted()
-	if err := c.slackTrap(func() *Trap { return s.trap(abi.TrapOutOfFuel) }); err != nil {
+	if err := c.askOrTrap(func() *Trap { return s.trap(abi.TrapOutOfFuel) }); err != nil {
 		return err
 	}
 	store64(s.stack+savedCount, *s.count())
@@ -203,7 +203,7 @@ func (c *Caller) unpaid() error {
 	if s.fuel <= fuelNone || int64(*s.count()) >= 0 {
 		return nil
 	}
-	return c.slackTrap(func() *Trap { return newTrap(abi.TrapOutOfFuel, nil, 0) })
+	return c.askOrTrap(func() *Trap { return newTrap(abi.TrapOutOfFuel, nil, 0) })
 }
 
 // outOfSlack looks at the count where slack code calls the host.
@@ -212,7 +212,7 @@ func (c *Caller) outOfSlack() error {
 	if s.fuel != fuelSlack || int64(*s.count()) >= 0 {
 		return nil
 	}
-	return c.slackTrap(func() *Trap {
+	return c.askOrTrap(func() *Trap {
 		var frames []Frame
 		s.walkOuter(s.depth-1, framesInto(&frames))
 		return newTrap(abi.TrapOutOfFuel, frames, 0)

@@ -41,25 +41,6 @@ var pseudos = [endPseudo - asm.NumOps]pseudo{
 	opChargeBy - asm.NumOps:      {"charge_by", 3 * 4, emitChargeBy},
 }
 
-// emitCharge: no operands.
-func emitCharge(s *seq) {
-	low := s.in.Imm & 0xfff
-	if high := s.in.Imm - low; high != 0 {
-		s.imm(asm.SubImm, 8, high, fuelReg, fuelReg)
-	}
-	s.imm(asm.SubsImm, 8, low, fuelReg, fuelReg)
-	s.e.Charge(s.in, s.src, belowZero)
-}
-
-// emitChargeBy: use n.
-func emitChargeBy(s *seq) {
-	s.op(asm.Sub, 8, fuelReg, s.r(0), fuelReg)
-	s.imm(asm.CmpImm, 8, 0, fuelReg)
-	s.e.Charge(s.in, s.src, belowZero)
-}
-
-func belowZero(e *backend.Emitter, l machbuffer.Label) { emitBranch(e, onConds[asm.LT], l) }
-
 // seq is the emission of one pseudo-instruction.
 type seq struct {
 	e    *backend.Emitter
@@ -97,6 +78,25 @@ func (s *seq) compareIndex(k int64, t regalloc.PReg) {
 	s.imm(asm.MovImm, 4, k, t)
 	s.op(asm.Cmp, 4, s.r(0), t)
 }
+
+// emitCharge: no operands.
+func emitCharge(s *seq) {
+	low := s.in.Imm & 0xfff
+	if high := s.in.Imm - low; high != 0 {
+		s.imm(asm.SubImm, 8, high, fuelReg, fuelReg)
+	}
+	s.imm(asm.SubsImm, 8, low, fuelReg, fuelReg)
+	s.e.Charge(s.in, s.src, belowZero)
+}
+
+// emitChargeBy: use n.
+func emitChargeBy(s *seq) {
+	s.op(asm.Sub, 8, fuelReg, s.r(0), fuelReg)
+	s.imm(asm.CmpImm, 8, 0, fuelReg)
+	s.e.Charge(s.in, s.src, belowZero)
+}
+
+func belowZero(e *backend.Emitter, l machbuffer.Label) { emitBranch(e, onConds[asm.LT], l) }
 
 // firstBytes is the most that emitFirst appends.
 const firstBytes = 4 * 4

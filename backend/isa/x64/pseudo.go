@@ -68,20 +68,6 @@ func pushPseudo(l *lower, in backend.Inst, src, dst vreg) {
 	l.Push(in, 0)
 }
 
-// emitCharge: no operands. Processors execute the subtraction and the branch as one operation.
-func emitCharge(s *seq) {
-	s.imm(asm.SubImm, 8, s.in.Imm, fuelReg)
-	s.e.Charge(s.in, s.src, belowZero)
-}
-
-// emitChargeBy: use n.
-func emitChargeBy(s *seq) {
-	s.op(asm.Sub, 8, fuelReg, s.r(0))
-	s.e.Charge(s.in, s.src, belowZero)
-}
-
-func belowZero(e *backend.Emitter, l machbuffer.Label) { jccFar(e, asm.L, l) }
-
 // seq is the emission of one pseudo-instruction.
 type seq struct {
 	e    *backend.Emitter
@@ -119,6 +105,20 @@ func (s *seq) bind(l machbuffer.Label) { s.e.Buf.Bind(l) }
 func (s *seq) trap(c asm.Cond, code abi.TrapCode) {
 	jccFar(s.e, c, s.e.TrapLabel(code, s.src))
 }
+
+// emitCharge: no operands. Most processors execute the subtraction and the branch as one operation.
+func emitCharge(s *seq) {
+	s.imm(asm.SubImm, 8, s.in.Imm, fuelReg)
+	s.e.Charge(s.in, s.src, belowZero)
+}
+
+// emitChargeBy: use n.
+func emitChargeBy(s *seq) {
+	s.op(asm.Sub, 8, fuelReg, s.r(0))
+	s.e.Charge(s.in, s.src, belowZero)
+}
+
+func belowZero(e *backend.Emitter, l machbuffer.Label) { jccFar(e, asm.L, l) }
 
 // emitClz: use x, def d (may be x's register). For 0 the result of bsr is undefined.
 func emitClz(s *seq) {

@@ -10,8 +10,6 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host"
-	"github.com/waot-project/waot/host/load"
-	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/wasmfront/fuel"
@@ -31,17 +29,9 @@ func TestFuelPrograms(t *testing.T) {
 			first := uint64(0)
 			for k, o := range []compile.Options{{OptLevel: opt.O0}, {OptLevel: opt.O1}, {OptLevel: opt.O1, FuelSlack: true}, {OptLevel: opt.O1, Regalloc: "ssa", ExplicitBounds: true}} {
 				o.Fuel = fuel.Default()
-				res, err := compile.Module(wasm, o)
+				mod, err := nativeFor(wasm, o)
 				skipUnsupported(t, err)
-				img, err := load.Image(res.Object, res.Meta)
-				if err != nil {
-					t.Fatal(err)
-				}
-				mod, err := loaded.New(img)
-				if err != nil {
-					t.Fatal(err)
-				}
-				used := consumed(t, (*host.Module)(mod), filepath.Dir(file))
+				used := consumed(t, mod, filepath.Dir(file))
 				if k == 0 {
 					first = used
 				}
