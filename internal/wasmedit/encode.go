@@ -1,31 +1,13 @@
 package wasmedit
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/encode"
 )
-
-func uleb(b []byte, x uint64) []byte { return binary.AppendUvarint(b, x) }
-
-func sleb(b []byte, x int64) []byte {
-	for x < -64 || x > 63 {
-		b = append(b, byte(x)|0x80)
-		x >>= 7
-	}
-	return append(b, byte(x)&0x7F)
-}
-
-func opcode(b []byte, op wasmfront.Opcode) []byte {
-	prefix, n := op.Encoding()
-	if prefix == 0 {
-		return append(b, byte(n))
-	}
-	return uleb(append(b, prefix), uint64(n))
-}
 
 // gone is the number of what is dead.
 const gone = ^uint32(0)
@@ -55,28 +37,28 @@ func (m *Module) Encode() ([]byte, error) {
 		if f.Dead || f.Import != nil {
 			return b, false // and its type is not needed
 		}
-		return uleb(b, uint64(e.typeIndex(&f.Type))), true
+		return encode.Unsigned(b, uint64(e.typeIndex(&f.Type))), true
 	}))
 	rest = section(rest, 4, vec(m.Tables, func(b []byte, t *Table) ([]byte, bool) {
-		return limits(append(b, t.Type.Elem.Code()), t.Type.Limits), !t.Dead && t.Import == nil
+		return encode.Limits(append(b, t.Type.Elem.Code()), t.Type.Limits), !t.Dead && t.Import == nil
 	}))
 	rest = section(rest, 5, vec(m.Memories, func(b []byte, x *Memory) ([]byte, bool) {
-		return limits(b, x.Type.Limits), !x.Dead && x.Import == nil
+		return encode.Limits(b, x.Type.Limits), !x.Dead && x.Import == nil
 	}))
 	rest = section(rest, 6, vec(m.Globals, func(b []byte, g *Global) ([]byte, bool) {
 		if g.Dead || g.Import != nil {
 			return b, false
 		}
-		return e.constant(globalType(b, g.Type), g.Init), true
+		return e.constant(encode.GlobalType(b, g.Type), g.Init), true
 	}))
 	rest = section(rest, 7, vec(m.Exports, func(b []byte, x *Export) ([]byte, bool) {
 		if x.Dead {
 			return b, false
 		}
-		return uleb(append(text(b, x.Name), byte(x.Kind)), uint64(e.entity(x.Kind, x.Index))), true
+		return encode.Unsigned(append(encode.Sized(b, x.Name), byte(x.Kind)), uint64(e.entity(x.Kind, x.Index))), true
 	}))
 	if m.Start >= 0 {
-		rest = section(rest, 8, uleb(nil, uint64(e.use(e.funcs, uint32(m.Start)))))
+		rest = section(rest, 8, encode.Unsigned(nil, uint64(e.use(e.funcs, uint32(m.Start)))))
 	}
 	rest = section(rest, 9, vec(m.Elems, e.elem))
 	live := uint64(0)
@@ -86,14 +68,14 @@ func (m *Module) Encode() ([]byte, error) {
 		}
 	}
 	if m.Counted && live > 0 {
-		rest = section(rest, 12, uleb(nil, live))
+		rest = section(rest, 12, encode.Unsigned(nil, live))
 	}
 	rest = section(rest, 10, vec(m.Funcs, e.body))
 	rest = section(rest, 11, vec(m.Data, e.segment))
 	types := vec(e.types, func(b []byte, t *wasmfront.FuncType) ([]byte, bool) {
-		return typeList(typeList(append(b, 0x60), t.Params), t.Results), true
+		return encode.FuncType(b, t), true
 	})
-	return append(section([]byte("\x00asm\x01\x00\x00\x00"), 1, types), rest...), e.err
+	return append(section([]byte(encode.Header), 1, types), rest...), e.err
 }
 
 // number gives what is not dead its index.
@@ -121,7 +103,7 @@ func vec[T any](list []T, item func(b []byte, x *T) ([]byte, bool)) []byte {
 	if n == 0 {
 		return nil
 	}
-	return append(uleb(nil, n), b...)
+	return append(encode.Unsigned(nil, n), b...)
 }
 
 // section appends a section, unless it is empty.
@@ -129,32 +111,7 @@ func section(b []byte, id byte, content []byte) []byte {
 	if content == nil {
 		return b
 	}
-	return append(uleb(append(b, id), uint64(len(content))), content...)
-}
-
-func text(b []byte, s string) []byte { return append(uleb(b, uint64(len(s))), s...) }
-
-func typeList(b []byte, ts []wasmfront.ValType) []byte {
-	b = uleb(b, uint64(len(ts)))
-	for _, t := range ts {
-		b = append(b, t.Code())
-	}
-	return b
-}
-
-func limits(b []byte, l wasmfront.Limits) []byte {
-	if !l.HasMax {
-		return uleb(append(b, 0), l.Min)
-	}
-	return uleb(uleb(append(b, 1), l.Min), l.Max)
-}
-
-func globalType(b []byte, t wasmfront.GlobalType) []byte {
-	b = append(b, t.Type.Code(), 0)
-	if t.Mutable {
-		b[len(b)-1] = 1
-	}
-	return b
+	return encode.Section(b, id, content)
 }
 
 // use returns the new index of entity i of a space.
@@ -186,30 +143,30 @@ func (e *encoder) imports() []byte {
 	n := uint64(0)
 	one := func(i *Import, dead bool, kind abi.ExternKind, desc func(b []byte) []byte) {
 		if i != nil && !dead {
-			b = desc(append(text(text(b, i.Module), i.Name), byte(kind)))
+			b = desc(append(encode.Sized(encode.Sized(b, i.Module), i.Name), byte(kind)))
 			n++
 		}
 	}
 	for i := range e.m.Funcs {
 		f := &e.m.Funcs[i]
-		one(f.Import, f.Dead, abi.ExternFunc, func(b []byte) []byte { return uleb(b, uint64(e.typeIndex(&f.Type))) })
+		one(f.Import, f.Dead, abi.ExternFunc, func(b []byte) []byte { return encode.Unsigned(b, uint64(e.typeIndex(&f.Type))) })
 	}
 	for i := range e.m.Tables {
 		t := &e.m.Tables[i]
-		one(t.Import, t.Dead, abi.ExternTable, func(b []byte) []byte { return limits(append(b, t.Type.Elem.Code()), t.Type.Limits) })
+		one(t.Import, t.Dead, abi.ExternTable, func(b []byte) []byte { return encode.Limits(append(b, t.Type.Elem.Code()), t.Type.Limits) })
 	}
 	for i := range e.m.Memories {
 		x := &e.m.Memories[i]
-		one(x.Import, x.Dead, abi.ExternMemory, func(b []byte) []byte { return limits(b, x.Type.Limits) })
+		one(x.Import, x.Dead, abi.ExternMemory, func(b []byte) []byte { return encode.Limits(b, x.Type.Limits) })
 	}
 	for i := range e.m.Globals {
 		g := &e.m.Globals[i]
-		one(g.Import, g.Dead, abi.ExternGlobal, func(b []byte) []byte { return globalType(b, g.Type) })
+		one(g.Import, g.Dead, abi.ExternGlobal, func(b []byte) []byte { return encode.GlobalType(b, g.Type) })
 	}
 	if n == 0 {
 		return nil
 	}
-	return append(uleb(nil, n), b...)
+	return append(encode.Unsigned(nil, n), b...)
 }
 
 // constant appends a constant expression with its end.
@@ -218,26 +175,6 @@ func (e *encoder) constant(b []byte, ops []wasmfront.ConstOp) []byte {
 		b = e.inst(b, &in)
 	}
 	return append(b, byte(wasmfront.OpEnd))
-}
-
-// rawConst is the encoding of an operator of constant expressions that has no index.
-func rawConst(op *wasmfront.ConstOp) []byte {
-	b := opcode(nil, op.Op)
-	switch op.Op.Info().Imm {
-	case wasmfront.ImmI32:
-		b = sleb(b, int64(int32(op.Bits)))
-	case wasmfront.ImmI64:
-		b = sleb(b, int64(op.Bits))
-	case wasmfront.ImmF32:
-		b = binary.LittleEndian.AppendUint32(b, uint32(op.Bits))
-	case wasmfront.ImmF64:
-		b = binary.LittleEndian.AppendUint64(b, op.Bits)
-	case wasmfront.ImmV128:
-		b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, op.Bits), op.High)
-	case wasmfront.ImmRefType:
-		b = append(b, op.Type.Code())
-	}
-	return b
 }
 
 // elem appends an element segment, in the form with expressions if it has any but functions.
@@ -257,7 +194,7 @@ func (e *encoder) elem(b []byte, s *Elem) ([]byte, bool) {
 		}
 		b = append(b, flags)
 		if flags&2 != 0 {
-			b = uleb(b, uint64(e.use(e.tables, s.Table)))
+			b = encode.Unsigned(b, uint64(e.use(e.tables, s.Table)))
 		}
 		b = e.constant(b, s.Offset)
 	case wasmfront.SegmentPassive:
@@ -274,12 +211,12 @@ func (e *encoder) elem(b []byte, s *Elem) ([]byte, bool) {
 	default:
 		b = append(b, 0) // functions
 	}
-	b = uleb(b, uint64(len(s.Items)))
+	b = encode.Unsigned(b, uint64(len(s.Items)))
 	for _, ops := range s.Items {
 		if exprs {
 			b = e.constant(b, ops)
 		} else {
-			b = uleb(b, uint64(e.use(e.funcs, ops[0].Index)))
+			b = encode.Unsigned(b, uint64(e.use(e.funcs, ops[0].Index)))
 		}
 	}
 	return b, true
@@ -294,13 +231,13 @@ func (e *encoder) segment(b []byte, s *Data) ([]byte, bool) {
 		b = append(b, 1)
 	} else {
 		if i := e.use(e.memories, s.Memory); i != 0 {
-			b = uleb(append(b, 2), uint64(i))
+			b = encode.Unsigned(append(b, 2), uint64(i))
 		} else {
 			b = append(b, 0)
 		}
 		b = e.constant(b, s.Offset)
 	}
-	return append(uleb(b, uint64(len(s.Bytes))), s.Bytes...), true
+	return append(encode.Unsigned(b, uint64(len(s.Bytes))), s.Bytes...), true
 }
 
 // body appends a function body with its length.
@@ -332,14 +269,14 @@ func (e *encoder) body(b []byte, f *Func) ([]byte, bool) {
 			groups = append(groups, group{1, l.Type})
 		}
 	}
-	code := uleb(nil, uint64(len(groups)))
+	code := encode.Unsigned(nil, uint64(len(groups)))
 	for _, g := range groups {
-		code = append(uleb(code, g.n), g.t.Code())
+		code = append(encode.Unsigned(code, g.n), g.t.Code())
 	}
 	for i := range f.Code {
 		code = e.inst(code, &f.Code[i])
 	}
-	return append(uleb(b, uint64(len(code))), code...), true
+	return append(encode.Unsigned(b, uint64(len(code))), code...), true
 }
 
 // inst appends an operator.
@@ -351,22 +288,22 @@ func (e *encoder) inst(b []byte, in *Inst) []byte {
 	if in.Raw != nil {
 		return append(b, in.Raw...)
 	}
-	b = opcode(b, in.Op)
-	one := func(space []uint32, i uint32) { b = uleb(b, uint64(e.use(space, i))) }
+	b = encode.Opcode(b, in.Op)
+	one := func(space []uint32, i uint32) { b = encode.Unsigned(b, uint64(e.use(space, i))) }
 	switch imm {
 	case wasmfront.ImmBlock:
 		return e.blockType(b, &in.Type)
 	case wasmfront.ImmCallIndirect:
-		b = uleb(b, uint64(e.typeIndex(&in.Type)))
+		b = encode.Unsigned(b, uint64(e.typeIndex(&in.Type)))
 		one(e.tables, in.Index2)
 	case wasmfront.ImmBrTable:
-		b = uleb(b, uint64(len(in.Targets)))
+		b = encode.Unsigned(b, uint64(len(in.Targets)))
 		for _, t := range in.Targets {
-			b = uleb(b, uint64(t))
+			b = encode.Unsigned(b, uint64(t))
 		}
-		b = uleb(b, uint64(in.Index))
+		b = encode.Unsigned(b, uint64(in.Index))
 	case wasmfront.ImmLabel:
-		b = uleb(b, uint64(in.Index))
+		b = encode.Unsigned(b, uint64(in.Index))
 	case wasmfront.ImmFunc:
 		one(e.funcs, in.Index)
 	case wasmfront.ImmLocal:
@@ -399,9 +336,9 @@ func (e *encoder) inst(b []byte, in *Inst) []byte {
 
 // access appends an access to memory. The index is written only where it is not 0.
 func (e *encoder) access(b []byte, in *Inst) []byte {
-	b = opcode(b, in.Op)
+	b = encode.Opcode(b, in.Op)
 	if memory := e.use(e.memories, in.Index); memory != 0 {
-		b = uleb(append(b, in.Raw[0]|wasmfront.WithMemory), uint64(memory))
+		b = encode.Unsigned(append(b, in.Raw[0]|wasmfront.WithMemory), uint64(memory))
 	} else {
 		b = append(b, in.Raw[0])
 	}
@@ -415,5 +352,5 @@ func (e *encoder) blockType(b []byte, t *wasmfront.FuncType) []byte {
 	case len(t.Params) == 0 && len(t.Results) == 1:
 		return append(b, t.Results[0].Code())
 	}
-	return sleb(b, int64(e.typeIndex(t)))
+	return encode.Signed(b, int64(e.typeIndex(t)))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/encode"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
@@ -225,7 +226,7 @@ func (f *Func) decode(wm *wasmfront.Module, i uint32) error {
 
 // access returns the alignment, the offset and the lane, if any, of an access to memory.
 func access(op *wasmfront.Operator) []byte {
-	raw := uleb([]byte{op.Align}, op.I64)
+	raw := encode.Unsigned([]byte{op.Align}, op.I64)
 	if op.Op.Info().Imm == wasmfront.ImmMemArgLane {
 		raw = append(raw, op.Lane)
 	}
@@ -263,7 +264,7 @@ func Constant(ops []wasmfront.ConstOp) (code []Inst) {
 	for i := range ops {
 		in := Inst{Op: ops[i].Op, Index: ops[i].Index}
 		if imm := in.Imm(); imm != wasmfront.ImmGlobal && imm != wasmfront.ImmFunc {
-			in.Raw = rawConst(&ops[i])
+			in.Raw = encode.Const(nil, &ops[i])
 		}
 		code = append(code, in)
 	}
@@ -273,8 +274,8 @@ func Constant(ops []wasmfront.ConstOp) (code []Inst) {
 // I32 is code that pushes a number.
 func I32(x uint32) Inst {
 	op := wasmfront.ConstOp{Op: wasmfront.OpI32Const, Bits: uint64(x)}
-	return Inst{Op: op.Op, Raw: rawConst(&op)}
+	return Inst{Op: op.Op, Raw: encode.Const(nil, &op)}
 }
 
 // Plain returns an operator without immediates.
-func Plain(op wasmfront.Opcode) Inst { return Inst{Op: op, Raw: opcode(nil, op)} }
+func Plain(op wasmfront.Opcode) Inst { return Inst{Op: op, Raw: encode.Opcode(nil, op)} }

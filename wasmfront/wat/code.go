@@ -2,6 +2,7 @@ package wat
 
 import (
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/encode"
 )
 
 // frameKind is what is being read in a body. Operators are read with a stack
@@ -319,6 +320,6 @@ func (a *assembler) operator(t Token, expected string) (wasmfront.Opcode, bool) 
 	if w.op == wasmfront.OpSelect && a.At("result") {
 		w.op = wasmfront.OpSelectT
 	}
-	a.op = appendOpcode(a.op[:0], w.op)
+	a.op = encode.Opcode(a.op[:0], w.op)
 	return w.op, true
 }

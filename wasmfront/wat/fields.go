@@ -6,6 +6,7 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/encode"
 )
 
 // field is what is known of a field of a module.
@@ -107,7 +108,7 @@ var importKinds = [...]struct {
 	space    wasmfront.IndexSpace
 	describe func(a *assembler, b []byte) []byte
 }{
-	abi.ExternFunc:   {"func", wasmfront.SpaceFunc, func(a *assembler, b []byte) []byte { return appendIndex(b, a.resolve(a.typeUse(namesIgnored))) }},
+	abi.ExternFunc:   {"func", wasmfront.SpaceFunc, func(a *assembler, b []byte) []byte { return encode.Index(b, a.resolve(a.typeUse(namesIgnored))) }},
 	abi.ExternTable:  {"table", wasmfront.SpaceTable, (*assembler).tableType},
 	abi.ExternMemory: {"memory", wasmfront.SpaceMemory, (*assembler).memoryType},
 	abi.ExternGlobal: {"global", wasmfront.SpaceGlobal, (*assembler).globalType},
@@ -120,8 +121,8 @@ func (a *assembler) importNames(at int) {
 	}
 	s := &a.sections[secImport]
 	s.entry(at)
-	s.bytes = appendSized(s.bytes, a.Name("the name of a module"))
-	s.bytes = appendSized(s.bytes, a.Name("the name of an import"))
+	s.bytes = encode.Sized(s.bytes, a.Name("the name of a module"))
+	s.bytes = encode.Sized(s.bytes, a.Name("the name of an import"))
 }
 
 // describeImport takes the description of an import and ends its entry.
@@ -171,7 +172,7 @@ func (a *assembler) entity(kind abi.ExternKind, section, at int) (imported bool)
 func (a *assembler) export(name string, kind abi.ExternKind, index uint32, at int) {
 	s := &a.sections[secExport]
 	s.entry(at)
-	s.bytes = appendIndex(append(appendSized(s.bytes, name), byte(kind)), index)
+	s.bytes = encode.Index(append(encode.Sized(s.bytes, name), byte(kind)), index)
 }
 
 func (a *assembler) exportField(at int) {
@@ -192,7 +193,7 @@ func (a *assembler) startField(at int) {
 		a.Fail(at, "multiple start sections")
 	}
 	s.entry(at)
-	s.bytes = appendIndex(nil, a.index(wasmfront.SpaceFunc))
+	s.bytes = encode.Index(nil, a.index(wasmfront.SpaceFunc))
 }
 
 // limits takes a minimum, and a maximum if there is one.
@@ -203,10 +204,10 @@ func (a *assembler) limits(b []byte) []byte {
 	a.Accept("i32")
 	least := a.nat(64, "a minimum")
 	if a.Token().Kind != Nat {
-		return appendUnsigned(append(b, 0), least)
+		return encode.Unsigned(append(b, 0), least)
 	}
 	most := a.nat(64, "a maximum")
-	return appendUnsigned(appendUnsigned(append(b, 1), least), most)
+	return encode.Unsigned(encode.Unsigned(append(b, 1), least), most)
 }
 
 func (a *assembler) memoryType(b []byte) []byte {
@@ -237,7 +238,7 @@ func (a *assembler) globalType(b []byte) []byte {
 
 // appendFixed appends limits that are the same.
 func appendFixed(b []byte, n uint64) []byte {
-	return appendUnsigned(appendUnsigned(append(b, 1), n), n)
+	return encode.Unsigned(encode.Unsigned(append(b, 1), n), n)
 }
 
 func (a *assembler) memoryField(at int) {
@@ -297,7 +298,7 @@ func (a *assembler) funcField(at int) {
 	u := a.typeUse(namesBound)
 	index := a.resolve(u)
 	s := &a.sections[secFunc]
-	s.bytes = appendIndex(s.bytes, index)
+	s.bytes = encode.Index(s.bytes, index)
 	a.unknownParams = false
 	if len(a.sig.Params)+len(a.sig.Results) == 0 { // they are those of the type
 		if a.unknownParams = int64(index) >= int64(len(a.types)); !a.unknownParams {
@@ -309,7 +310,7 @@ func (a *assembler) funcField(at int) {
 	body := a.body()
 	c := &a.sections[secCode]
 	c.entry(at)
-	c.bytes = appendIndex(c.bytes, uint32(len(a.groups)+len(body.bytes)))
+	c.bytes = encode.Index(c.bytes, uint32(len(a.groups)+len(body.bytes)))
 	c.bytes = appendAll(c.stop, c.bytes, a.groups)
 	c.append(body)
 	a.nameBody(a.next[wasmfront.SpaceFunc] - 1)
@@ -324,7 +325,7 @@ func appendLocals(f *stop.Flag, b []byte, types []wasmfront.ValType) []byte {
 			groups++
 		}
 	}
-	b = appendIndex(b, groups)
+	b = encode.Index(b, groups)
 	for i := 0; i < len(types); {
 		k := i
 		for k < len(types) && types[k] == types[i] {
@@ -333,7 +334,7 @@ func appendLocals(f *stop.Flag, b []byte, types []wasmfront.ValType) []byte {
 		}
 		f.Poll()
 		b = grown(f, b, 1+binary.MaxVarintLen32)
-		b = append(appendIndex(b, uint32(k-i)), types[i].Code())
+		b = append(encode.Index(b, uint32(k-i)), types[i].Code())
 		i = k
 	}
 	return b

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/encode"
 )
 
 // immediates takes the immediates of an operator and appends them to op.
@@ -41,8 +42,8 @@ var immediateReaders = [wasmfront.NumImmKinds]func(*assembler, *wasmfront.OpInfo
 	wasmfront.ImmMem2:         func(a *assembler, _ *wasmfront.OpInfo) { a.two(wasmfront.SpaceMemory) },
 	wasmfront.ImmMemArg:       func(a *assembler, info *wasmfront.OpInfo) { a.memArg(info, a.atIndex()) },
 	wasmfront.ImmMemArgLane:   (*assembler).memArgLane,
-	wasmfront.ImmI32:          func(a *assembler, _ *wasmfront.OpInfo) { a.op = appendSigned(a.op, int64(int32(a.Integer(32)))) },
-	wasmfront.ImmI64:          func(a *assembler, _ *wasmfront.OpInfo) { a.op = appendSigned(a.op, int64(a.Integer(64))) },
+	wasmfront.ImmI32:          func(a *assembler, _ *wasmfront.OpInfo) { a.op = encode.Signed(a.op, int64(int32(a.Integer(32)))) },
+	wasmfront.ImmI64:          func(a *assembler, _ *wasmfront.OpInfo) { a.op = encode.Signed(a.op, int64(a.Integer(64))) },
 	wasmfront.ImmF32:          func(a *assembler, _ *wasmfront.OpInfo) { a.putBits(a.Float(32), 32) },
 	wasmfront.ImmF64:          func(a *assembler, _ *wasmfront.OpInfo) { a.putBits(a.Float(64), 64) },
 	wasmfront.ImmV128:         (*assembler).vectorLanes,
@@ -52,7 +53,7 @@ var immediateReaders = [wasmfront.NumImmKinds]func(*assembler, *wasmfront.OpInfo
 	wasmfront.ImmSelect:       (*assembler).selectTypes,
 }
 
-func (a *assembler) put(x uint32) { a.op = appendIndex(a.op, x) }
+func (a *assembler) put(x uint32) { a.op = encode.Index(a.op, x) }
 
 // putBits appends the lowest bits of a number, the lowest byte first.
 func (a *assembler) putBits(x uint64, bits int) {
@@ -68,7 +69,7 @@ func (a *assembler) blockType(*wasmfront.OpInfo) {
 	u := a.typeUse(namesRefused)
 	switch {
 	case u.hasIndex || len(a.sig.Params) > 0 || len(a.sig.Results) > 1:
-		a.op = appendSigned(a.op, int64(a.resolve(u)))
+		a.op = encode.Signed(a.op, int64(a.resolve(u)))
 	case len(a.sig.Results) == 1:
 		a.op = append(a.op, a.sig.Results[0].Code())
 	default:
@@ -161,7 +162,7 @@ func (a *assembler) memArg(info *wasmfront.OpInfo, hasMemory bool) {
 		a.op = append(a.op, align|wasmfront.WithMemory)
 		a.put(memory)
 	}
-	a.op = appendUnsigned(a.op, offset)
+	a.op = encode.Unsigned(a.op, offset)
 }
 
 // assignment takes key=number if that comes next.
@@ -250,5 +251,5 @@ func (a *assembler) shuffle(*wasmfront.OpInfo) {
 // selectTypes takes (result ...) lists.
 func (a *assembler) selectTypes(*wasmfront.OpInfo) {
 	a.sig.Results = a.declarations("result", a.sig.Results[:0], namesRefused)
-	a.op = appendTypes(a.op, a.sig.Results)
+	a.op = encode.Types(a.op, a.sig.Results)
 }

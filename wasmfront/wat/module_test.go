@@ -8,6 +8,7 @@ import (
 
 	"github.com/waot-project/waot/internal/proof/cputime"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/encode"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
@@ -20,7 +21,7 @@ func withoutNames(t *testing.T, b []byte) []byte {
 	}
 	if n := len(m.Customs); n > 0 && m.Customs[n-1].Name == "name" {
 		s := m.Sections[len(m.Sections)-1]
-		size := len(appendIndex(nil, uint32(s.Size)))
+		size := len(encode.Index(nil, uint32(s.Size)))
 		return b[:s.Offset-1-size]
 	}
 	return b
@@ -445,7 +446,7 @@ func TestOperators(t *testing.T) {
 		if op == wasmfront.OpElse || op == wasmfront.OpEnd {
 			continue // of no block here
 		}
-		want := string(appendOpcode(nil, op)) + sample.bytes + "\x0B"
+		want := string(encode.Opcode(nil, op)) + sample.bytes + "\x0B"
 		switch {
 		case !ok:
 			t.Errorf("%s has immediates of a form without a sample", name)

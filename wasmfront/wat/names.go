@@ -5,6 +5,7 @@ import (
 
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/encode"
 )
 
 // nameLabel names the block that begins.
@@ -29,13 +30,13 @@ func (a *assembler) nameSection() []byte {
 	var b []byte
 	subsection := func(id wasmfront.IndexSpace, contents []byte) {
 		if len(contents) > 0 {
-			b = appendIndex(append(b, byte(id)), uint32(len(contents)))
+			b = encode.Index(append(b, byte(id)), uint32(len(contents)))
 			b = appendAll(f, b, contents)
 		}
 	}
 	if a.hasName {
 		const module = 0 // the others have the numbers of index spaces
-		subsection(module, appendSized(nil, a.name))
+		subsection(module, encode.Sized(nil, a.name))
 	}
 	for space := range wasmfront.IndexSpace(wasmfront.NumSpaces) {
 		switch space {
@@ -55,12 +56,12 @@ func appendNames(f *stop.Flag, b []byte, names []wasmfront.NameAssoc) []byte {
 	if len(names) == 0 {
 		return b
 	}
-	b = appendIndex(b, uint32(len(names)))
+	b = encode.Index(b, uint32(len(names)))
 	for i := range names {
 		f.PollAt(i)
 		n := &names[i]
 		b = grown(f, b, 2*binary.MaxVarintLen32+len(n.Name))
-		b = appendSized(appendIndex(b, n.Index), n.Name)
+		b = encode.Sized(encode.Index(b, n.Index), n.Name)
 	}
 	return b
 }
@@ -70,10 +71,10 @@ func appendFuncNames(f *stop.Flag, list []wasmfront.FuncNames) []byte {
 	if len(list) == 0 {
 		return nil
 	}
-	b := appendIndex(nil, uint32(len(list)))
+	b := encode.Index(nil, uint32(len(list)))
 	for i := range list {
 		f.PollAt(i)
-		b = appendIndex(grown(f, b, binary.MaxVarintLen32), list[i].Func)
+		b = encode.Index(grown(f, b, binary.MaxVarintLen32), list[i].Func)
 		b = appendNames(f, b, list[i].Names)
 	}
 	return b

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/waot-project/waot/internal/stop"
+	"github.com/waot-project/waot/wasmfront/encode"
 )
 
 // The sections, by the ids that the binary format has.
@@ -156,7 +157,7 @@ func (a *assembler) module() *Module {
 	if a.usesData {
 		s := &a.sections[secDataCount]
 		s.entry(0)
-		s.bytes = appendIndex(nil, a.sections[secData].count)
+		s.bytes = encode.Index(nil, a.sections[secData].count)
 	}
 	w := writer{stop: a.scan.stop, out: []byte("\x00asm\x01\x00\x00\x00")}
 	names := a.nameSection()
@@ -190,19 +191,19 @@ func (w *writer) section(id uint8, s *section) {
 	}
 	var count []byte
 	if id != secStart && id != secDataCount {
-		count = appendIndex(nil, s.count)
+		count = encode.Index(nil, s.count)
 	}
 	w.out = append(w.out, id)
-	w.out = appendIndex(w.out, uint32(len(count)+len(s.bytes)))
+	w.out = encode.Index(w.out, uint32(len(count)+len(s.bytes)))
 	w.out = append(w.out, count...)
 	w.places = appendPlaces(w.stop, w.places, s.places, len(w.out))
 	w.out = appendAll(w.stop, w.out, s.bytes)
 }
 
 func (w *writer) custom(name string, contents []byte, text int) {
-	head := appendSized(nil, name)
+	head := encode.Sized(nil, name)
 	w.out = append(grown(w.stop, w.out, 1), secCustom)
-	w.out = appendIndex(w.out, uint32(len(head)+len(contents)))
+	w.out = encode.Index(w.out, uint32(len(head)+len(contents)))
 	w.places = appendOne(w.stop, w.places, place{uint32(len(w.out)), uint32(text)})
 	w.out = appendAll(w.stop, appendAll(w.stop, w.out, head), contents)
 }

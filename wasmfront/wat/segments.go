@@ -5,6 +5,7 @@ import (
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/encode"
 )
 
 // The bits of the number that starts a segment.
@@ -80,7 +81,7 @@ func (a *assembler) elemList(t wasmfront.ValType, exprs bool) elemList {
 	for a.More() {
 		l.items.entry(a.Token().Offset)
 		if !exprs {
-			l.items.bytes = appendIndex(grown(a.scan.stop, l.items.bytes, binary.MaxVarintLen32), a.index(wasmfront.SpaceFunc))
+			l.items.bytes = encode.Index(grown(a.scan.stop, l.items.bytes, binary.MaxVarintLen32), a.index(wasmfront.SpaceFunc))
 			continue
 		}
 		if a.Open("item") {
@@ -126,7 +127,7 @@ func (a *assembler) segment(at int, l *elemList, h segmentHead) {
 			s.bytes = append(s.bytes, kindFunc)
 		}
 	}
-	s.bytes = appendIndex(s.bytes, l.items.count)
+	s.bytes = encode.Index(s.bytes, l.items.count)
 	s.append(&l.items)
 }
 
@@ -141,7 +142,7 @@ func (a *assembler) dataSegment(at int, h segmentHead, bytes []byte) {
 	s := &a.sections[secData]
 	s.entry(at)
 	s.appendHead(h)
-	s.bytes = appendAll(s.stop, appendIndex(s.bytes, uint32(len(bytes))), bytes)
+	s.bytes = appendAll(s.stop, encode.Index(s.bytes, uint32(len(bytes))), bytes)
 }
 
 // appendHead appends the start of a segment, up to its offset if it is active.
@@ -151,7 +152,7 @@ func (s *section) appendHead(h segmentHead) {
 		return
 	}
 	if h.flags&flagIndex != 0 {
-		s.bytes = appendIndex(s.bytes, h.index)
+		s.bytes = encode.Index(s.bytes, h.index)
 	}
 	s.append(h.offset)
 }

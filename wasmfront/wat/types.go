@@ -5,6 +5,7 @@ import (
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/encode"
 )
 
 // heapTypes are what ref.null and (ref null may have, with the type of the reference.
@@ -180,7 +181,7 @@ func (a *assembler) typeUse(names naming) typeUse {
 // without an index and that the module does not have is added to it.
 func (a *assembler) resolve(u typeUse) uint32 {
 	if !u.hasIndex {
-		a.scratch = appendFuncType(a.scratch[:0], &a.sig)
+		a.scratch = encode.FuncType(a.scratch[:0], &a.sig)
 		if i, ok := a.typeOf[string(a.scratch)]; ok {
 			return i
 		}
@@ -202,7 +203,7 @@ func (a *assembler) addType(text int) uint32 {
 	s := &a.sections[secType]
 	s.entry(text)
 	from := len(s.bytes)
-	s.bytes = appendFuncType(s.bytes, &a.sig)
+	s.bytes = encode.FuncType(s.bytes, &a.sig)
 	i := uint32(len(a.types))
 	if _, ok := a.typeOf[string(s.bytes[from:])]; !ok {
 		a.typeOf[string(s.bytes[from:])] = i

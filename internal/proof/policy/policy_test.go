@@ -90,7 +90,8 @@ internal/cruntime: objfile
 internal/proof/wasisuite: internal/proof/testenv
 wasi: internal/abi
 wasmfront: internal/abi internal/effect internal/stop
-wasmfront/wat: wasmfront internal/quote
+wasmfront/encode: wasmfront
+wasmfront/wat: wasmfront/encode internal/quote
 wasmfront/validate: wasmfront
 wasmfront/printer: wasmfront
 wasmfront/fuel: wasmfront
@@ -142,7 +143,9 @@ spectest/script: wasmfront/wat internal/input
 internal/proof/entropy:
 internal/proof/metaedit: internal/abi internal/meta
 internal/proof/wasmgen: wasmfront internal/proof/entropy
-internal/wasmedit: wasmfront/validate
+internal/snapshot: wasmfront/validate wasmfront/encode
+internal/initialize: internal/snapshot compile host/wasirun
+internal/wasmedit: wasmfront/validate wasmfront/encode
 internal/reduce: internal/wasmedit
 internal/proof/fuelcount: internal/wasmedit
 internal/proof/hostile: compile host/load
@@ -168,7 +171,7 @@ internal/proof/difftest:
 internal/proof/knownbugs:
 internal/proof/plant: internal/proof/bugcases
 internal/proof/policy:
-.: compile host/wasirun wasmfront/wat internal/cache
+.: internal/initialize wasmfront/wat internal/cache
 internal/proof/guestfuzz: . internal/proof/stress/guest
 internal/proof/guestfuzz/soak: internal/proof/guestfuzz
 `

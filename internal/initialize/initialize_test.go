@@ -1,0 +1,302 @@
+package initialize_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/host/load"
+	"github.com/waot-project/waot/host/loaded"
+	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/initialize"
+	"github.com/waot-project/waot/internal/proof/wat"
+	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/validate"
+)
+
+// frozen returns the snapshot of a module in the text format.
+func frozen(t *testing.T, text string, o *initialize.Options) *initialize.Result {
+	t.Helper()
+	r, err := initialize.Snapshot(context.Background(), assembled(t, text), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := validate.All(r.Wasm, validate.Config{Features: wasmfront.DefaultFeatures}); err != nil {
+		t.Fatalf("the snapshot is not valid: %v", err)
+	}
+	return r
+}
+
+func assembled(t *testing.T, text string) []byte {
+	t.Helper()
+	wasm, err := wat.Assemble("(module " + text + ")")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wasm
+}
+
+// instance instantiates a module, with imports that are nothing.
+func instance(t *testing.T, wasm []byte, imports host.Imports) *host.Instance {
+	t.Helper()
+	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Verify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := load.Image(r.Object, r.Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := loaded.New(img)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := host.NewStore(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	inst, err := store.Instantiate(context.Background(), (*host.Module)(mod), imports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inst
+}
+
+func call(t *testing.T, inst *host.Instance, name string, args ...any) []any {
+	t.Helper()
+	f, err := inst.Func(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := f.Call(context.Background(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+// TestSnapshot: all that an instance has is in the snapshot, and what led there is not.
+func TestSnapshot(t *testing.T) {
+	r := frozen(t, `
+	(import "env" "unused" (func $import (result i32)))
+	(memory (export "memory") 1 10)
+	(memory $second 0)
+	(table $t (export "table") 4 funcref)
+	(table $r 2 externref)
+	(global $i (mut i32) (i32.const 1))
+	(global $l (mut i64) (i64.const 1))
+	(global $f (mut f32) (f32.const 1))
+	(global $d (mut f64) (f64.const 1))
+	(global $v (mut v128) (v128.const i64x2 1 1))
+	(global $ref (mut funcref) (ref.null func))
+	(global $fixed i32 (i32.const 77))
+	(data (i32.const 8) "active")
+	(data $gone "gone")
+	(data $kept "kept")
+	(elem (i32.const 0) $one)
+	(elem $egone func $one $two)
+	(elem $ekept func $two $import)
+	(elem declare func $one $two $import)
+	(func $one (export "one") (result i32) (i32.const 1))
+	(func $two (result i32) (i32.const 2))
+	(func $dead (param i32) (i32.store (i32.const 65536) (local.get 0)))
+	(func (export "_initialize")
+	  (drop (memory.grow (i32.const 1)))
+	  (drop (memory.grow $second (i32.const 3)))
+	  (call $dead (i32.const 0x12345678))
+	  (i64.store $second (i32.const 70000) (i64.const -2))
+	  (drop (table.grow $t (ref.func $two) (i32.const 3)))
+	  (table.set $t (i32.const 2) (ref.func $import))
+	  (global.set $i (i32.const -5))
+	  (global.set $l (i64.const -6))
+	  (global.set $f (f32.const -0x1p-3))
+	  (global.set $d (f64.const nan))
+	  (global.set $v (v128.const i64x2 5 -7))
+	  (global.set $ref (ref.func $two))
+	  (data.drop $gone)
+	  (elem.drop $egone))
+	(func (export "word") (param i32) (result i32) (i32.load (local.get 0)))
+	(func (export "second") (param i32) (result i64) (i64.load $second (local.get 0)))
+	(func (export "sizes") (result i32 i32 i32 i32) (memory.size) (memory.size $second) (table.size $t) (table.size $r))
+	(func (export "indirect") (param i32) (result i32) (call_indirect $t (result i32) (local.get 0)))
+	(func (export "globals") (result i32 i64 f32 i64 i64 i64) (global.get $i) (global.get $l) (global.get $f) (i64.reinterpret_f64 (global.get $d))
+	  (i64x2.extract_lane 0 (global.get $v)) (i64x2.extract_lane 1 (global.get $v)))
+	(func (export "ref") (result i32) (table.set $t (i32.const 1) (global.get $ref)) (call_indirect $t (result i32) (i32.const 1)))
+	(func (export "init") (param i32 i32) (memory.init $kept (i32.const 100) (local.get 0) (local.get 1)))
+	(func (export "gone") (param i32) (memory.init $gone (i32.const 100) (i32.const 0) (local.get 0)))
+	(func (export "table init") (param i32) (table.init $t $ekept (i32.const 0) (i32.const 0) (local.get 0)))
+	(func (export "table gone") (param i32) (table.init $t $egone (i32.const 0) (i32.const 0) (local.get 0)))`, &initialize.Options{})
+	if r.Stats.Dead != 2 || r.Export != "_initialize" || r.Marker {
+		t.Errorf("%+v", r.Stats)
+	}
+	inst := instance(t, r.Wasm, host.Imports{"env": {"unused": func() int32 { return 55 }}})
+	if _, err := inst.Func("_initialize"); err == nil {
+		t.Error("the snapshot can be initialised again")
+	}
+	for _, c := range []struct {
+		name string
+		args []any
+		want string
+	}{
+		{"word", []any{int32(65536)}, "[305419896]"}, {"word", []any{int32(8)}, "[1769235297]"}, {"word", []any{int32(0)}, "[0]"},
+		{"second", []any{int32(70000)}, "[-2]"}, {"sizes", nil, "[2 3 7 2]"},
+		{"indirect", []any{int32(0)}, "[1]"}, {"indirect", []any{int32(2)}, "[55]"}, {"indirect", []any{int32(4)}, "[2]"}, {"indirect", []any{int32(6)}, "[2]"},
+		{"globals", nil, "[-5 -6 -0.125 9221120237041090560 5 -7]"}, {"ref", nil, "[2]"},
+		{"init", []any{int32(1), int32(3)}, "[]"}, {"word", []any{int32(100)}, "[7630949]"},
+		{"table init", []any{int32(2)}, "[]"}, {"indirect", []any{int32(0)}, "[2]"}, {"indirect", []any{int32(1)}, "[55]"},
+		{"gone", []any{int32(0)}, "[]"}, {"table gone", []any{int32(0)}, "[]"},
+	} {
+		if got := fmt.Sprint(call(t, inst, c.name, c.args...)); got != c.want {
+			t.Errorf("%s %v gives %s, want %s", c.name, c.args, got, c.want)
+		}
+	}
+	for _, name := range []string{"gone", "table gone"} {
+		f, _ := inst.Func(name)
+		if _, err := f.Call(context.Background(), int32(1)); err == nil {
+			t.Errorf("%s: what has been dropped is there", name)
+		}
+	}
+}
+
+// TestResumed: a program that is frozen while it runs goes on, through all kinds of blocks.
+func TestResumed(t *testing.T) {
+	const program = `
+	(import "waot" "snapshot" (func $snapshot))
+	(import "env" "tell" (func $tell (param i32)))
+	(memory (export "memory") 1)
+	(type $ii (func (param i32 i32) (result i32)))
+	(table 3 funcref) (elem (i32.const 1) $deep)
+	(global $n (mut i32) (i32.const 0))
+	(func $deep (type $ii) (local $x i64) (local $i i32) (local $v v128)
+	  (local.set $x (i64.const 1000))
+	  (local.set $v (v128.const i64x2 7 8))
+	  (call $tell (i32.const 1))
+	  (if (result i32) (i32.ge_s (local.get 0) (i32.const 3))
+	    (then (call $snapshot) (call $tell (i32.const 2)) (i32.const 40))
+	    (else
+	      (i32.const 5)
+	      (block $out (param i32) (result i32)
+	        (loop $again (param i32) (result i32)
+	          (i32.add (local.get $i))
+	          (local.set $i (i32.add (local.get $i) (i32.const 1)))
+	          (call $tell (local.get $i))
+	          (i32.const 100)
+	          (i32.const 9)
+	          (i32.add (local.get 0) (i32.const 1))
+	          (i32.const 2)
+	          (call_indirect (type $ii) (i32.const 1))
+	          (i32.add)
+	          (i32.add)
+	          (br_table $again $again $out (select (i32.const 0) (i32.const 5) (i32.lt_u (local.get $i) (i32.const 3))))))
+	      (call $tell (i32.const 3))))
+	  (i32.add (i32.wrap_i64 (local.get $x)))
+	  (i32.add (i32.wrap_i64 (i64x2.extract_lane 1 (local.get $v)))))
+	(func (export "_start")
+	  (block (loop (call $tell (call $deep (i32.const 2) (i32.const 0)))
+	    (global.set $n (i32.add (global.get $n) (i32.const 1)))
+	    (br_if 1 (i32.eq (global.get $n) (i32.const 3))) (br 0)))
+	  (call $tell (i32.const 99)))`
+	wasm := assembled(t, program)
+	// What the program tells from the marker on.
+	told := func(wasm []byte, marked bool) (list []int32) {
+		inst := instance(t, wasm, host.Imports{"env": {"tell": func(x int32) {
+			if marked {
+				list = append(list, x)
+			}
+		}}, "waot": {"snapshot": func() { marked = true }}})
+		call(t, inst, "_start")
+		return list
+	}
+	want := told(wasm, false)
+	r := frozen(t, program, &initialize.Options{Imports: host.Imports{"env": {"tell": func(int32) {}}}})
+	if got := told(r.Wasm, true); fmt.Sprint(got) != fmt.Sprint(want) || len(want) < 10 || !r.Marker {
+		t.Errorf("told %v, want %v", got, want)
+	}
+	again := frozen(t, program, &initialize.Options{Imports: host.Imports{"env": {"tell": func(int32) {}}}})
+	if string(again.Wasm) != string(r.Wasm) {
+		t.Error("the snapshot is another one each time")
+	}
+}
+
+// TestRefused: what a snapshot cannot have is named.
+func TestRefused(t *testing.T) {
+	wasi := func(name, params, body string) string {
+		return `(import "wasi_snapshot_preview1" "` + name + `" (func $f (param ` + params + `) (result i32))) (memory (export "memory") 1) (func (export "_initialize") (drop (call $f ` + body + `)))`
+	}
+	c := func(n string) string { return "(i32.const " + n + ")" }
+	cases := map[string]struct {
+		text, want string
+		o          initialize.Options
+	}{
+		"a clock":             {wasi("clock_time_get", "i32 i64 i32", c("0")+"(i64.const 0)"+c("0")), "looks at a clock", initialize.Options{}},
+		"random numbers":      {wasi("random_get", "i32 i32", c("0")+c("8")), "random numbers", initialize.Options{}},
+		"input":               {wasi("fd_read", "i32 i32 i32 i32", c("0")+c("8")+c("1")+c("0")) + `(data (i32.const 8) "\10\00\00\00\01")`, "standard input", initialize.Options{}},
+		"output":              {wasi("fd_write", "i32 i32 i32 i32", c("1")+c("8")+c("1")+c("0")) + `(data (i32.const 8) "\10\00\00\00\01")`, "standard output", initialize.Options{}},
+		"a closed stream":     {wasi("fd_close", "i32", c("1")), "closes descriptor 1", initialize.Options{}},
+		"flags":               {wasi("fd_fdstat_set_flags", "i32 i32", c("1")+c("0")), "changes the flags of descriptor 1", initialize.Options{}},
+		"a call":              {`(import "env" "f" (func $f)) (func (export "_initialize") (call $f))`, `calls the imported function "env" "f"`, initialize.Options{}},
+		"an imported memory":  {`(import "env" "m" (memory 1)) (func (export "_initialize"))`, "imports the memory env.m", initialize.Options{}},
+		"a reference":         {`(import "env" "f" (func $f (result externref))) (table 1 externref) (func (export "_initialize") (table.set (i32.const 0) (call $f)))`, "element 0 of table 0 is a reference to a value of the host", initialize.Options{Imports: host.Imports{"env": {"f": func() any { return "x" }}}}},
+		"nothing to call":     {``, "exports neither", initialize.Options{}},
+		"a whole program":     {`(func (export "_start"))`, "to its end", initialize.Options{}},
+		"no such function":    {`(func (export "f"))`, `no function "g"`, initialize.Options{Export: "g"}},
+		"parameters":          {`(func (export "f") (param i32))`, "has parameters", initialize.Options{Export: "f"}},
+		"an end":              {`(import "wasi_snapshot_preview1" "proc_exit" (func $f (param i32))) (memory (export "memory") 1) (func (export "_initialize") (call $f (i32.const 3)))`, "ended with status 3", initialize.Options{}},
+		"a trap":              {`(func (export "_initialize") unreachable)`, "unreachable", initialize.Options{}},
+		"a marker of a type":  {`(import "waot" "snapshot" (func (param i32))) (func (export "_initialize"))`, "neither parameters nor results", initialize.Options{}},
+		"a marker too early":  {`(import "waot" "snapshot" (func $m)) (func $s (call $m)) (start $s) (func (export "_start"))`, "while it is instantiated", initialize.Options{}},
+		"a reference in code": {`(import "waot" "snapshot" (func $m)) (func (export "_start") (local funcref) (local.set 0 (ref.func $f)) (call $m)) (func $f (export "f"))`, "has a reference in a local", initialize.Options{}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := initialize.Snapshot(context.Background(), assembled(t, c.text), &c.o)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestGiven: what is given can be used, and is the same each time.
+func TestGiven(t *testing.T) {
+	dir := t.TempDir()
+	text := `
+	(import "wasi_snapshot_preview1" "clock_time_get" (func $clock (param i32 i64 i32) (result i32)))
+	(import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
+	(import "wasi_snapshot_preview1" "path_open" (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+	(import "wasi_snapshot_preview1" "fd_close" (func $close (param i32) (result i32)))
+	(import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+	(memory (export "memory") 1)
+	(data (i32.const 64) "file") (data (i32.const 80) "\40\00\00\00\04\00\00\00")
+	(func (export "_initialize")
+	  (drop (call $clock (i32.const 0) (i64.const 0) (i32.const 0)))
+	  (drop (call $random (i32.const 8) (i32.const 16)))
+	  (drop (call $open (i32.const 3) (i32.const 0) (i32.const 64) (i32.const 4) (i32.const 1) (i64.const 64) (i64.const 0) (i32.const 0) (i32.const 32)))
+	  (drop (call $write (i32.const 1) (i32.const 80) (i32.const 1) (i32.const 36)))
+	  CLOSE)
+	(func (export "word") (param i32) (result i64) (i64.load (local.get 0)))`
+	var out strings.Builder
+	o := &initialize.Options{Time: time.Unix(1000, 0), Seed: "x", Dirs: []wasirun.Dir{{Host: dir, Guest: "/"}}, Output: &out}
+	closing := strings.Replace(text, "CLOSE", "(drop (call $close (i32.load (i32.const 32))))", 1)
+	first, second := frozen(t, closing, o), frozen(t, closing, o)
+	if string(first.Wasm) != string(second.Wasm) {
+		t.Error("the snapshots differ")
+	}
+	if out.String() != "filefile" {
+		t.Errorf("written: %q", &out)
+	}
+	o.Seed = "y"
+	if third := frozen(t, closing, o); string(first.Wasm) == string(third.Wasm) {
+		t.Error("the seed does not count")
+	}
+	_, err := initialize.Snapshot(context.Background(), assembled(t, strings.Replace(text, "CLOSE", "", 1)), o)
+	if err == nil || !strings.Contains(err.Error(), "left descriptor 4 open") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,262 @@
+package snapshot
+
+import (
+	"slices"
+
+	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/encode"
+	"github.com/waot-project/waot/wasmfront/validate"
+)
+
+// A call that is under way becomes a function without parameters: its locals and operands are constants, it calls the function that is what is left of its callee, and then come the operators
+// behind the call. WebAssembly has no jumps into blocks, so those around the call are built anew:
+//
+//	block … CALL rest end               block rest' end
+//	loop … CALL rest end                block block rest' br 1 end loop … CALL rest end end
+//
+// where rest' is what is left of the block, and CALL rest in it if the call is further inside. A branch to the loop leaves the inner block, and the loop begins as it always did.
+
+// resume adds a function for each call that is under way.
+func (z *freezer) resume() error {
+	first := z.kept + len(z.added)
+	for i := range z.state.Frames {
+		f := &z.state.Frames[i]
+		r := resumer{z: z, frame: f, callee: uint32(first + i + 1)}
+		r.innermost = i == len(z.state.Frames)-1
+		body, err := r.body()
+		if err != nil {
+			return err
+		}
+		t := z.typeOf(&wasmfront.FuncType{Results: z.m.FuncType(f.Func).Results})
+		z.added = append(z.added, added{of: f.Func, typ: t, body: body})
+	}
+	z.resumed = uint32(first)
+	return nil
+}
+
+// resumer makes the function for a call that is under way.
+type resumer struct {
+	z         *freezer
+	frame     *Frame
+	callee    uint32
+	innermost bool // what is called is the marker
+
+	ops      []operator
+	open     []opened // around the call, the function first
+	operands []wasmfront.ValType
+	locals   []wasmfront.ValType
+	out      []byte
+	depth    int // how many blocks are open in out
+}
+
+// operator is an operator of the function.
+type operator struct {
+	op       wasmfront.Opcode
+	from, to int    // in the module
+	index    uint32 // the label of a branch, or the function
+	targets  []uint32
+	end      int // of what opens a block: where its end is in the list, or its else
+}
+
+// opened is a block that is open at the call.
+type opened struct {
+	kind            wasmfront.BlockKind
+	at              int // its operator in the list; -1 for the function
+	end             int // its end in the list, or the else if the call is in front of it
+	height          int // how many operands are below it
+	params, results []wasmfront.ValType
+	label           int // how many blocks are around what a branch to it leaves, in out
+}
+
+func (r *resumer) body() ([]byte, error) {
+	call, err := r.read()
+	if err != nil {
+		return nil, err
+	}
+	r.out = appendLocals(nil, r.locals)
+	for i, t := range r.locals {
+		if v := r.frame.Locals[i]; v != (Value{Ref: Null}) {
+			c := constant(t, v)
+			r.out = index(encode.Const(r.out, &c), wasmfront.OpLocalSet, uint32(i))
+		}
+	}
+	r.blocks(call)
+	return plain(r.out, wasmfront.OpEnd), nil
+}
+
+// read reads the function, and returns the place of the call in the list.
+func (r *resumer) read() (call int, err error) {
+	z, f := r.z, r.frame
+	v := new(validate.Func)
+	v.Begin(z.m, f.Func)
+	r.locals = slices.Clone(v.Locals())
+	var op wasmfront.Operator
+	var blocks []int // in the list, that are open
+	calls := 0
+	call = -1
+	for v.Next(&op) {
+		n := len(r.ops)
+		r.ops = append(r.ops, operator{op: op.Op, from: op.Offset, to: v.Pos, index: op.Index, targets: slices.Clone(op.Targets), end: -1})
+		switch op.Op {
+		case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpIf:
+			blocks = append(blocks, n)
+		case wasmfront.OpElse:
+			r.ops[blocks[len(blocks)-1]].end = n
+			blocks[len(blocks)-1] = n
+		case wasmfront.OpEnd:
+			if len(blocks) > 0 {
+				r.ops[blocks[len(blocks)-1]].end = n
+				blocks = blocks[:len(blocks)-1]
+			}
+		case wasmfront.OpCall, wasmfront.OpCallIndirect:
+			if calls == f.Call {
+				call = n
+				r.found(v, blocks, len(op.Results))
+			}
+			calls++
+		}
+		if op.Op.Info().Imm == wasmfront.ImmFunc {
+			z.keep(op.Index)
+			z.refs[op.Index] = z.refs[op.Index] || op.Op == wasmfront.OpRefFunc
+		}
+	}
+	if err := v.Err(); err != nil {
+		return 0, err
+	}
+	if call < 0 || len(f.Locals) != len(r.locals) || len(f.Operands) != len(r.operands) {
+		return 0, Errorf("function %d has no call number %d with %d locals and %d operands", f.Func, f.Call, len(f.Locals), len(f.Operands))
+	}
+	r.open[0].end = len(r.ops) - 1
+	for i := range r.open[1:] {
+		o := &r.open[i+1]
+		o.end = r.ops[o.at].end
+	}
+	return call, nil
+}
+
+// found notes what is around the call, which v is behind.
+func (r *resumer) found(v *validate.Func, blocks []int, results int) {
+	for i := range v.Depth() {
+		b := v.Frame(uint32(v.Depth() - 1 - i))
+		at := -1
+		if i > 0 {
+			at = blocks[i-1]
+		}
+		r.open = append(r.open, opened{kind: b.Kind, at: at, height: b.Height, params: b.Params, results: b.Results})
+	}
+	for i := range v.NumOperands() - results {
+		r.operands = append(r.operands, v.OperandType(i))
+	}
+}
+
+// blocks writes what is left of the blocks around the call, the function's first. It is a loop, as there may be very many.
+func (r *resumer) blocks(call int) {
+	last := len(r.open) - 1
+	for i := range r.open {
+		o := &r.open[i]
+		if i > 0 {
+			r.begin(o)
+		}
+		high := len(r.operands)
+		if i < last {
+			high = r.open[i+1].height
+		}
+		for k := o.height; k < high; k++ {
+			c := constant(r.operands[k], r.frame.Operands[k])
+			r.out = encode.Const(r.out, &c)
+		}
+	}
+	if !r.innermost {
+		r.out = index(r.out, wasmfront.OpCall, r.callee)
+	}
+	from := call + 1
+	for i := last; i >= 0; i-- {
+		o := &r.open[i]
+		r.copy(i, from, o.end)
+		if i > 0 {
+			r.end(i)
+			from = o.end + 1
+			if r.ops[o.end].op == wasmfront.OpElse {
+				from = r.ops[o.end].end + 1
+			}
+		}
+	}
+}
+
+// begin opens what stands for a block.
+func (r *resumer) begin(o *opened) {
+	r.openBlock(wasmfront.OpBlock, nil, o.results)
+	o.label = r.depth
+	if o.kind == wasmfront.BlockLoop {
+		r.openBlock(wasmfront.OpBlock, nil, o.params)
+		o.label = r.depth
+	}
+}
+
+// end closes what stands for block i.
+func (r *resumer) end(i int) {
+	o := &r.open[i]
+	if o.kind == wasmfront.BlockLoop {
+		r.out = index(r.out, wasmfront.OpBr, 1)
+		r.close()
+		r.openBlock(wasmfront.OpLoop, o.params, o.results)
+		o.label = r.depth
+		r.copy(i, o.at+1, o.end)
+		r.close()
+	}
+	r.close()
+}
+
+func (r *resumer) openBlock(op wasmfront.Opcode, params, results []wasmfront.ValType) {
+	r.out = encode.Opcode(r.out, op)
+	const noType = 0x40
+	switch {
+	case len(params)+len(results) == 0:
+		r.out = append(r.out, noType)
+	case len(params) == 0 && len(results) == 1:
+		r.out = append(r.out, results[0].Code())
+	default:
+		r.out = encode.Signed(r.out, int64(r.z.typeOf(&wasmfront.FuncType{Params: params, Results: results})))
+	}
+	r.depth++
+}
+
+func (r *resumer) close() {
+	r.out = plain(r.out, wasmfront.OpEnd)
+	r.depth--
+}
+
+// copy writes operators of the list, which are directly in block i or in blocks inside of it.
+func (r *resumer) copy(i, from, to int) {
+	inside := 0
+	// label returns the label of a branch in out.
+	label := func(l uint32) uint32 {
+		if int(l) < inside {
+			return l
+		}
+		return uint32(inside + r.depth - r.open[i-(int(l)-inside)].label)
+	}
+	for n := from; n < to; n++ {
+		op := &r.ops[n]
+		switch op.op.Info().Imm {
+		case wasmfront.ImmLabel:
+			r.out = index(r.out, op.op, label(op.index))
+		case wasmfront.ImmBrTable:
+			r.out = encode.Index(encode.Opcode(r.out, op.op), uint32(len(op.targets)))
+			for _, t := range op.targets {
+				r.out = encode.Index(r.out, label(t))
+			}
+			r.out = encode.Index(r.out, label(op.index))
+		case wasmfront.ImmFunc:
+			r.out = index(r.out, op.op, r.z.index(op.index))
+		default:
+			r.out = append(r.out, r.z.m.Bytes[op.from:op.to]...)
+		}
+		switch op.op {
+		case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpIf:
+			inside++
+		case wasmfront.OpEnd:
+			inside--
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package snapshot
+
+import (
+	"fmt"
+
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/wasmfront"
+)
+
+// State is what an instance has beside its code, all by the indices of its module.
+type State struct {
+	Memories [][]byte // whole pages
+	Tables   [][]Ref
+	Globals  []Value
+	// DroppedData and DroppedElems say which segments have been dropped. Active and declarative ones are in any case.
+	DroppedData, DroppedElems []bool
+	// Frames are the calls that are under way, the outermost one first. The innermost one is of the marker.
+	Frames []Frame
+}
+
+// Ref is a reference: the index of a function, or Null.
+type Ref int64
+
+// Null is the reference to nothing.
+const Null Ref = -1
+
+// Value is a number, a vector, or a reference.
+type Value struct {
+	Bits, High uint64
+	Ref        Ref
+}
+
+// Frame is a call that is under way: what its function has when it calls the next one.
+type Frame struct {
+	Func   uint32
+	Call   int // how many calls are in front of the one that is under way
+	Locals []Value
+	// Operands are those below the arguments of the call.
+	Operands []Value
+}
+
+// Marker is the import, a function without parameters and results, where a program wants to be frozen while it runs.
+const (
+	MarkerModule = "waot"
+	MarkerName   = "snapshot"
+)
+
+// Error says why a module cannot be frozen. It is nothing that is wrong with the module.
+type Error struct{ Reason string }
+
+func (e *Error) Error() string { return e.Reason }
+
+// Errorf makes an *Error.
+func Errorf(format string, args ...any) *Error { return &Error{fmt.Sprintf(format, args...)} }
+
+// noMarker is the index of the marker of a module that does not import it.
+const noMarker = ^uint32(0)
+
+// markerOf returns the index of the function that is the marker.
+func markerOf(m *wasmfront.Module) (uint32, error) {
+	found := noMarker
+	for i := range m.Imports {
+		imp := &m.Imports[i]
+		if imp.Kind != abi.ExternFunc || imp.Module != MarkerModule || imp.Name != MarkerName {
+			continue
+		}
+		if t := m.FuncType(imp.Index); len(t.Params)+len(t.Results) > 0 {
+			return noMarker, Errorf("the import %s.%s has the type %v; it must have neither parameters nor results", imp.Module, imp.Name, t)
+		}
+		if found != noMarker {
+			return noMarker, Errorf("the module imports %s.%s twice", imp.Module, imp.Name)
+		}
+		found = imp.Index
+	}
+	return found, nil
+}
+
+// checkOwn refuses modules that share state with others.
+func checkOwn(m *wasmfront.Module) error {
+	for i := range m.Imports {
+		if imp := &m.Imports[i]; imp.Kind != abi.ExternFunc {
+			return Errorf("the module imports the %v %s.%s; a snapshot has only what is the module's own", imp.Kind, imp.Module, imp.Name)
+		}
+	}
+	return nil
+}
