@@ -50,7 +50,9 @@ type Memory struct {
 	// advised says that the system has been advised about a part of the reservation, filed that a file is mapped in the memory, beside those of views.
 	// imaged says that all of the module's image is.
 	advised, filed, imaged bool
-	views                  *views
+	// runMappings are the mappings that the runs of the image take beyond the first.
+	runMappings uint64
+	views       *views
 }
 
 // NewMemory makes a memory, which is movable if the store has an allocator. The error is a *LimitError or *SystemError.
@@ -148,6 +150,8 @@ func (m *Memory) free() {
 	}
 	x := spareMemory{low: m.base - memoryHeader, end: m.end, open: pageSize + used}
 	anonymous := m.views.file < 0 && !m.filed && !m.advised
+	process.giveMappings(m.runMappings)
+	m.runMappings = 0
 	kept := m.views.end()
 	kept.low += m.base
 	m.base = 0

@@ -46,20 +46,24 @@ func constant(at int) []byte {
 
 // Static segments are mapped, the others copied, and instances do not see each other.
 func TestMemoryImage(t *testing.T) {
-	for _, far := range []int{90_000, 230_000} { // where the mapping has many zeros; where nothing is mapped
-		testMemoryImage(t, far)
-	}
+	testMemoryImage(t, 90_000, 0)  // one run of pages, with many zeros
+	testMemoryImage(t, 230_000, 0) // two runs
+	testMemoryImage(t, 90_000, 25) // nothing is mapped: most of the pages would be zeros
 }
 
-func testMemoryImage(t *testing.T, far int) {
+func testMemoryImage(t *testing.T, far, scattered int) {
 	long := bytes.Repeat([]byte("0123456789abcdef"), 2000)
-	wasm := dataModule(
+	var more [][]byte
+	for i := range scattered {
+		more = append(more, activeAt(constant(100_000+i*5000), []byte("scattered")))
+	}
+	wasm := dataModule(append(more,
 		activeAt(constant(100), long),
 		activeAt(constant(40), []byte("before and over the first of it, which begins at one hundred")),
 		activeAt(constant(4096), []byte("over")),
 		activeAt(constant(far), []byte("far away")),
 		activeAt([]byte{0x23, 0}, []byte("dynamic")), // global.get 0: 4098
-		activeAt(constant(4100), []byte("last")))
+		activeAt(constant(4100), []byte("last")))...)
 	want := make([]byte, 4<<16)
 	copy(want[100:], long)
 	copy(want[40:], "before and over the first of it, which begins at one hundred")
@@ -67,21 +71,24 @@ func testMemoryImage(t *testing.T, far int) {
 	copy(want[far:], "far away")
 	copy(want[4098:], "dynamic")
 	copy(want[4100:], "last")
+	for i := range scattered {
+		copy(want[100_000+i*5000:], "scattered")
+	}
 	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(r.Meta.Datas); n != 2 { // three of the four before the dynamic one overlap
-		t.Fatalf("%d static segments, want 2", n)
+	if n := len(r.Meta.Datas); n != 2+scattered { // three of the four before the dynamic one overlap
+		t.Fatalf("%d static segments, want %d", n, 2+scattered)
 	}
 	img, err := load.Image(r.Object, r.Meta)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, load := range loaders {
-		t.Run(fmt.Sprint(name, far), func(t *testing.T) { checkMemoryImage(t, load(t, img), want) })
+		t.Run(fmt.Sprint(name, far, scattered), func(t *testing.T) { checkMemoryImage(t, load(t, img), want) })
 	}
-	if mapped := far < 100_000; mapped != (img.Memories != nil) || mapped != (len(img.Rodata) < 100) || mapped != (img.Meta.Datas == nil) {
+	if mapped := scattered == 0; mapped != (img.Memories != nil) || mapped != (len(img.Rodata) < 100) || mapped != (img.Meta.Datas == nil) {
 		t.Errorf("%d bytes of constants are left, and %d static segments", len(img.Rodata), len(img.Meta.Datas))
 	}
 	// A damaged list is refused.

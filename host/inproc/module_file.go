@@ -122,15 +122,19 @@ func (m *Module) openImages(f *image.File, at uintptr) error {
 		m.images[i].fd = -1
 	}
 	for i, pieces := range f.Memories {
-		low, high := pieces.Extent(f.Page)
-		if low == high {
+		if len(pieces) == 0 {
 			continue
 		}
 		fd, err := dupFile(uintptr(m.fd))
 		if err != nil {
 			return err
 		}
-		m.images[i] = memoryImage{fd: fd, offset: at + uintptr(f.MemoryAt[i]), low: uintptr(low), size: uintptr(high - low)}
+		x := &m.images[i]
+		x.fd, x.runs = fd, make([]imageRun, len(pieces))
+		for k, p := range pieces {
+			r := &x.runs[k]
+			r.offset, r.low, r.size = at+uintptr(f.MemoryAt[i][k]), uintptr(p.Offset), uintptr(len(p.Data))
+		}
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // magic begins a file; its end is the version of the form.
-const magic = "waotimg2"
+const magic = "waotimg3"
 
 // Is reports whether b begins like a file with an image, of whatever version.
 func Is(b []byte) bool { return bytes.HasPrefix(b, []byte(magic[:len(magic)-1])) }
@@ -26,7 +26,7 @@ type header struct {
 	Page     uint64 // of the image
 	Sections [NumSections]part
 	Address  [NumSections]uint64
-	// Memories is a table with an entry for each memory, empty if the init function writes what they hold.
+	// Memories is a table with an entry for each run of pages of a memory, empty if the init function writes what memories hold.
 	Memories part
 	// Addresses is a list as .relr.dyn has it, Imports a table.
 	Addresses, Imports part
@@ -39,10 +39,10 @@ var headerSize = uint64(binary.Size(header{}))
 // summed is where what the sum is of begins.
 const summed = len(magic) + 8
 
-// memoryEntry is an entry of the table of memories: where its pages are in the file, and which page of the memory is the first.
+// memoryEntry is an entry of the table of memories: where a run of pages is in the file, and where in which memory. Runs are in order.
 type memoryEntry struct {
-	Pages part
-	Low   uint64
+	Pages       part
+	Memory, Low uint64
 }
 
 // importEntry is an entry of the table of imports.
@@ -60,14 +60,13 @@ func Append(dst []byte, img *Image) []byte {
 		w.align()
 		h.Sections[s] = w.add(img.Section(s))
 	}
-	memories := make([]memoryEntry, len(img.Memories))
+	var memories []memoryEntry
 	for i, m := range img.Memories {
-		w.align()
-		low, high := m.Extent(img.Page)
-		memories[i] = memoryEntry{w.add(make([]byte, high-low)), low}
-		to := w.b[w.start+int(memories[i].Pages.Offset):]
-		for _, p := range m {
-			copy(to[p.Offset-low:], p.Data)
+		for _, r := range m.Runs(img.Page) {
+			w.align()
+			e := memoryEntry{w.add(make([]byte, r.Size())), uint64(i), r.Low}
+			r.CopyTo(w.b[w.start+int(e.Pages.Offset):])
+			memories = append(memories, e)
 		}
 	}
 	w.align() // the last page of a section has nothing else
@@ -125,9 +124,9 @@ func sum(file []byte) uint64 {
 // File is an image whose parts lie in the bytes of a file. The tables of Meta are empty: see Tables.
 type File struct {
 	Image
-	// SectionAt and MemoryAt are where the sections, and the pages of memories, are in the file: multiples of Page.
+	// SectionAt are where the sections are in the file, MemoryAt where the pieces of memories are, by memory: multiples of Page. The pieces are runs of pages.
 	SectionAt [NumSections]uint64
-	MemoryAt  []uint64
+	MemoryAt  [][]uint64
 	tables    meta.Sections
 }
 
@@ -216,19 +215,17 @@ func (f *File) readMemories(b, table []byte, h *header) error {
 	if err != nil || len(entries) == 0 {
 		return err
 	}
-	end := h.Sections[Data].Offset + h.Sections[Data].Size
+	f.Memories, f.MemoryAt = make([]Memory, len(f.Meta.Memories)), make([][]uint64, len(f.Meta.Memories))
+	end, last := h.Sections[Data].Offset+h.Sections[Data].Size, memoryEntry{}
 	for _, e := range entries {
 		p := e.Pages
-		if p.Offset < end || p.Offset > h.Memories.Offset || p.Size > h.Memories.Offset-p.Offset || (p.Offset|p.Size|e.Low)%h.Page != 0 {
+		if p.Offset < end || p.Offset > h.Memories.Offset || p.Size > h.Memories.Offset-p.Offset || p.Size == 0 || (p.Offset|p.Size|e.Low)%h.Page != 0 ||
+			e.Memory >= uint64(len(f.Memories)) || e.Memory < last.Memory || e.Memory == last.Memory && e.Low < last.Low+last.Pages.Size {
 			return &Error{"memory of the file"}
 		}
-		end = p.Offset + p.Size
-		f.MemoryAt = append(f.MemoryAt, p.Offset)
-		var m Memory
-		if p.Size > 0 {
-			m = Memory{{e.Low, b[p.Offset:end:end]}}
-		}
-		f.Memories = append(f.Memories, m)
+		end, last = p.Offset+p.Size, e
+		f.MemoryAt[e.Memory] = append(f.MemoryAt[e.Memory], p.Offset)
+		f.Memories[e.Memory] = append(f.Memories[e.Memory], Piece{e.Low, b[p.Offset:end:end]})
 	}
 	return nil
 }

@@ -82,10 +82,9 @@ func TestFile(t *testing.T) {
 				t.Fatalf("%s: image %d: %d memories", target, i, len(f.Memories))
 			}
 			if i == 0 {
-				low, high := img.Memories[0].Extent(img.Page)
-				want := make([]byte, high-low)
+				want := make([]byte, img.Memories[0].Runs(img.Page)[0].Size())
 				copy(want[11:], bytes.Repeat([]byte{7}, 1<<15))
-				if got := f.Memories[0][0]; got.Offset != 0 || !bytes.Equal(got.Data, want) || f.MemoryAt[0]%img.Page != 0 {
+				if got := f.Memories[0][0]; got.Offset != 0 || !bytes.Equal(got.Data, want) || f.MemoryAt[0][0]%img.Page != 0 {
 					t.Errorf("%s: memory at %d, %d bytes", target, got.Offset, len(got.Data))
 				}
 			}

@@ -9,8 +9,10 @@
 package image
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
@@ -58,15 +60,60 @@ type Piece struct {
 	Data   []byte
 }
 
-// Extent returns where the pieces begin and end, in whole pages.
-func (m Memory) Extent(page uint64) (low, high uint64) {
-	for i, p := range m {
-		if i == 0 || p.Offset < low {
-			low = p.Offset
+// Run is a run of pages of a memory that are not all zero: from Low to High, in bytes, with the pieces in it.
+type Run struct {
+	Low, High uint64
+	Pieces    Memory
+}
+
+// Bounds of runs. A run is a mapping of its own in each instance, so zeros between two are worth one only if there are many, in bytes.
+const (
+	minGap  = 64 << 10
+	maxRuns = 64
+)
+
+// Runs returns the runs of the memory, in order.
+func (m Memory) Runs(page uint64) []Run {
+	pages := make([]Run, 0, len(m))
+	for _, p := range m {
+		if len(p.Data) > 0 {
+			pages = append(pages, Run{Low: p.Offset &^ (page - 1), High: alignUp(p.Offset+uint64(len(p.Data)), page)})
 		}
-		high = max(high, p.Offset+uint64(len(p.Data)))
 	}
-	return low &^ (page - 1), alignUp(high, page)
+	slices.SortFunc(pages, func(a, b Run) int { return cmp.Compare(a.Low, b.Low) })
+	runs := join(pages, minGap)
+	for gap := uint64(2 * minGap); len(runs) > maxRuns; gap *= 2 {
+		runs = join(runs, gap)
+	}
+	for _, p := range m {
+		if len(p.Data) > 0 {
+			n, _ := slices.BinarySearchFunc(runs, p.Offset, func(r Run, at uint64) int { return cmp.Compare(r.High, at+1) })
+			runs[n].Pieces = append(runs[n].Pieces, p)
+		}
+	}
+	return runs
+}
+
+// join makes one run of those between which there is less than a gap.
+func join(runs []Run, gap uint64) (joined []Run) {
+	for _, r := range runs {
+		if n := len(joined); n > 0 && r.Low < joined[n-1].High+gap {
+			joined[n-1].High = max(joined[n-1].High, r.High)
+		} else {
+			joined = append(joined, r)
+		}
+	}
+	return joined
+}
+
+// Size returns the length of the run in bytes.
+func (r *Run) Size() uint64 { return r.High - r.Low }
+
+// CopyTo writes the pieces to the pages of the run, which are zero.
+func (r *Run) CopyTo(pages []byte) {
+	for _, p := range r.Pieces {
+		copy(pages[p.Offset-r.Low:], p.Data)
+	}
 }
 
 // Section returns the bytes of a section.

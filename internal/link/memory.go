@@ -18,23 +18,18 @@ const imageMemory = 16 << 10
 // pagesOfMemory is how many pages the static data segments of a program must have that are mapped: the file has part of a page more in front and behind.
 const pagesOfMemory = 16
 
-// CutMemory takes what the only memory of a program holds at first out of its object and its metadata, if it has many pages. Contents are whole pages of the
-// memory from at on. The object and the metadata are not changed: it returns others, or the same and no contents.
-func CutMemory(o *objfile.Object, m *meta.Module) (_ *objfile.Object, _ *meta.Module, contents []byte, at uint64) {
+// CutMemory takes what the only memory of a program holds at first out of its object and its metadata, if it has many pages. The object and the metadata are not changed: it returns others,
+// and runs of pages of the memory; or the same, and none.
+func CutMemory(o *objfile.Object, m *meta.Module) (*objfile.Object, *meta.Module, []image.Run) {
 	mach := machines[o.Machine]
 	if mach == nil || len(m.Memories) != 1 {
-		return o, m, nil, 0
+		return o, m, nil
 	}
 	cut, without, memories := takeMemories(o, m, pagesOfMemory*int(mach.page))
 	if memories == nil {
-		return o, m, nil, 0
+		return o, m, nil
 	}
-	at, end := memories[0].Extent(mach.page)
-	contents = make([]byte, end-at)
-	for _, p := range memories[0] {
-		copy(contents[p.Offset-at:], p.Data)
-	}
-	return cut, without, contents, at
+	return cut, without, memories[0].Runs(mach.page)
 }
 
 // MemoryAlign is the alignment that contents of memories need in a program for a machine, in bytes.
@@ -42,7 +37,7 @@ func MemoryAlign(m objfile.Machine) uint32 { return uint32(machines[m].page) }
 
 // takeMemories makes of the static data segments of an object what memories hold at first, so that pages of it can be mapped, and takes
 // them out of the object and its metadata, which it does not change: it returns others. It returns the same, and no memories, if the
-// segments have less than least bytes, or so few between the first and the last that mappings would be of zeros.
+// segments have less than least bytes, or so few on their pages that mappings would be of zeros.
 func takeMemories(o *objfile.Object, m *meta.Module, least int) (*objfile.Object, *meta.Module, []image.Memory) {
 	rodata, data := o.SectionIndex(".rodata"), o.SectionIndex(".data")
 	total := 0
@@ -70,8 +65,9 @@ func takeMemories(o *objfile.Object, m *meta.Module, least int) (*objfile.Object
 	const some = 64 << 10
 	span := uint64(0)
 	for _, x := range memories {
-		low, high := x.Extent(1)
-		span += high - low
+		for _, r := range x.Runs(machines[o.Machine].page) {
+			span += r.Size()
+		}
 	}
 	if span > 2*uint64(total)+some {
 		return o, m, nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/cruntime"
+	"github.com/waot-project/waot/internal/image"
 	"github.com/waot-project/waot/internal/link"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/quote"
@@ -83,19 +84,13 @@ func Link(o *objfile.Object, m *meta.Module, opt *Options) ([]byte, error) {
 	return link.Executable(nil, inputs, link.Options{Entry: entryPoint, Stripped: opt.Stripped})
 }
 
-// initialMemory is what the program's memory holds at first, in whole pages from at on; none if the init function copies it.
-type initialMemory struct {
-	at       uint64
-	contents []byte
-}
-
-// cutMemory takes the initial memory out of o if it is worth mapping.
-func cutMemory(o *objfile.Object, m *meta.Module) (*objfile.Object, initialMemory) {
-	cut, without, contents, at := link.CutMemory(o, m)
-	if contents != nil {
+// cutMemory takes what the program's memory holds at first out of o, as runs of pages, if it is worth mapping; otherwise the init function copies it.
+func cutMemory(o *objfile.Object, m *meta.Module) (*objfile.Object, []image.Run) {
+	cut, without, runs := link.CutMemory(o, m)
+	if runs != nil {
 		cut.Section(meta.SectionMeta).Data = meta.EncodeMeta(without)
 	}
-	return cut, initialMemory{at, contents}
+	return cut, runs
 }
 
 // packed returns o with tables that are packed.
@@ -185,15 +180,21 @@ const (
 )
 
 // describe makes the object with struct waot_program of c/start.c: the program, and what it is granted.
-func describe(machine objfile.Machine, initialize bool, opt *Options, memory initialMemory) *objfile.Object {
+func describe(machine objfile.Machine, initialize bool, opt *Options, memory []image.Run) *objfile.Object {
 	name, g := opt.Prefix, &opt.Grants
 	d := &table{o: &objfile.Object{Machine: machine}}
 	d.o.Sections = []objfile.Section{
 		secConst: {Name: ".data.rel.ro", Flags: objfile.Alloc | objfile.Write, Align: wordSize},
 		secText:  {Name: ".rodata", Flags: objfile.Alloc, Align: 1},
 	}
-	if memory.contents != nil {
-		d.o.Sections = append(d.o.Sections, objfile.Section{Name: link.SectionMemory, Flags: objfile.Alloc, Align: link.MemoryAlign(machine), Data: memory.contents})
+	if memory != nil {
+		var pages []byte
+		for i := range memory {
+			at := len(pages)
+			pages = append(pages, make([]byte, memory[i].Size())...)
+			memory[i].CopyTo(pages[at:])
+		}
+		d.o.Sections = append(d.o.Sections, objfile.Section{Name: link.SectionMemory, Flags: objfile.Alloc, Align: link.MemoryAlign(machine), Data: pages})
 	}
 	for s := range objfile.SectionIndex(len(d.o.Sections)) {
 		d.o.AddSymbol(objfile.Symbol{Kind: objfile.SectionSym, Section: s})
@@ -213,6 +214,11 @@ func describe(machine objfile.Machine, initialize bool, opt *Options, memory ini
 		d.text(v)
 	}
 	d.word(0)
+	runs := d.here()
+	for i := range memory {
+		d.word(memory[i].Low)
+		d.word(memory[i].Size())
+	}
 	flags := uint64(0)
 	if g.InheritEnv {
 		flags |= flagInheritEnv
@@ -233,13 +239,13 @@ func describe(machine objfile.Machine, initialize bool, opt *Options, memory ini
 	d.address(sectionSymbol(secConst), env)
 	d.word(flags)
 	d.word((cmp.Or(opt.MaxStack, abi.DefaultStack) + 15) &^ 15)
-	if memory.contents != nil {
+	if memory != nil {
 		d.address(sectionSymbol(secMemory), 0)
 	} else {
 		d.word(0)
 	}
-	d.word(memory.at)
-	d.word(uint64(len(memory.contents)))
+	d.address(sectionSymbol(secConst), runs)
+	d.word(uint64(len(memory)))
 	d.o.AddSymbol(objfile.Symbol{Name: "waot_program", Section: secConst, Value: uint64(at), Size: uint64(d.here() - at), Binding: objfile.Global, Kind: objfile.Data})
 	return d.o
 }

@@ -18,8 +18,8 @@ func declareDatas(cm *clif.Module, m *wasmfront.Module) {
 	for i := range m.Data {
 		cm.Stop.Poll()
 		d := &m.Data[i]
-		if i < static && d.Mode == wasmfront.SegmentActive {
-			cm.WasmDatas[i] = clif.DataDropped
+		if i < static && d.Mode == wasmfront.SegmentActive || d.Mode == wasmfront.SegmentPassive && len(d.Bytes) == 0 {
+			cm.WasmDatas[i] = clif.DataDropped // what has no bytes is the same whether it has been dropped or not
 			continue
 		}
 		cm.WasmDatas[i] = uint32(len(cm.Datas))

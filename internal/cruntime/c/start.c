@@ -2,6 +2,11 @@
  * WAOT_STANDALONE. docs/executables.md describes what such a program does. */
 #include "waot_runtime.h"
 
+/* A run of whole pages of the memory that are not all zero: where it is, and how long, in bytes. */
+struct waot_run {
+	uint64_t at, size;
+};
+
 /* What waot build decides; internal/program writes it. */
 struct waot_program {
 	const waot_object *object;
@@ -12,8 +17,9 @@ struct waot_program {
 	const char *const *env;         /* NULL-terminated */
 	uint64_t flags;                 /* START_INHERIT_ENV, START_GRANTS */
 	uint64_t stack;                 /* bytes, a multiple of 16 */
-	char *memory;                   /* what the memory holds at first, in whole pages; NULL if init copies that */
-	uint64_t memory_at, memory_size; /* where, in the memory, and how much, in bytes */
+	char *memory;                   /* what the memory holds at first: the pages of the runs; NULL if init copies that */
+	const struct waot_run *runs;
+	uint64_t num_runs;
 };
 enum { START_INHERIT_ENV = 1, START_GRANTS = 2 };
 extern const struct waot_program waot_program;
@@ -368,20 +374,29 @@ static waot_wasi_config start_configure(struct start_process *p)
 	return c;
 }
 
-/* core_place_memory moves what the memory holds at first into it, as pages that are read from the program's file when they are touched. Where
+/* core_place_run moves a run of what the memory holds at first into it, as pages that are read from the program's file when they are touched. Where
  * the system does not let them move, they are copied. */
+static bool core_place_run(char *to, char *from, uint64_t size)
+{
+	enum { MOVE = 1 | 2 }; /* to a fixed address */
+	if (waot_sys_call(START_NR_mremap, (long)from, (long)size, (long)size, MOVE, (long)to, 0) == (long)to)
+		return core_protect(to, size, CORE_PROT_RW);
+	if (!core_map(to, size, CORE_PROT_RW, CORE_MAP_FIXED | CORE_MAP_ANON | CORE_MAP_NORESERVE, -1, 0))
+		return false;
+	memcpy(to, from, size);
+	return true;
+}
+
 static bool core_place_memory(waot_instance *i)
 {
 	const struct waot_program *w = &waot_program;
-	enum { MOVE = 1 | 2 }; /* to a fixed address */
-	if (!w->memory)
-		return true;
-	char *to = (char *)*core_base(i, i->object->memories) + w->memory_at;
-	if (waot_sys_call(START_NR_mremap, (long)w->memory, (long)w->memory_size, (long)w->memory_size, MOVE, (long)to, 0) == (long)to)
-		return core_protect(to, w->memory_size, CORE_PROT_RW);
-	if (!core_map(to, w->memory_size, CORE_PROT_RW, CORE_MAP_FIXED | CORE_MAP_ANON | CORE_MAP_NORESERVE, -1, 0))
-		return false;
-	memcpy(to, w->memory, w->memory_size);
+	char *from = w->memory;
+	for (uint64_t n = 0; n < w->num_runs; n++) {
+		const struct waot_run *r = &w->runs[n];
+		if (!core_place_run((char *)*core_base(i, i->object->memories) + r->at, from, r->size))
+			return false;
+		from += r->size;
+	}
 	return true;
 }
 
