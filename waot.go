@@ -133,6 +133,8 @@ type CompileOptions struct {
 	// code with its tables, and the tables of the largest function. With one worker and Go's usual pace of collection, the
 	// peak of memory is at most three times MaxMemory. Tables of further workers are not counted.
 	MaxMemory uint64
+	// Snapshot, if not nil, initialises the module now, in this process: what is compiled is a module whose instances begin behind that, as SnapshotModule makes it.
+	Snapshot *SnapshotOptions
 	// Cache, if not nil, keeps what Compile and CompileContext make; CompileObject and CompileObjectContext do not use it. Progress
 	// is not called for a module that is there.
 	Cache *Cache
@@ -167,6 +169,9 @@ func Compile(wasm []byte, o *CompileOptions) (*Module, error) {
 func CompileContext(ctx context.Context, wasm []byte, o *CompileOptions) (*Module, error) {
 	c, err := compileOptions(ctx, o)
 	if err != nil {
+		return nil, err
+	}
+	if wasm, err = o.frozen(ctx, wasm, &c); err != nil {
 		return nil, err
 	}
 	s := &cache.Source{Wasm: wasm, Fingerprint: c.Fingerprint(), Name: c.Name, Image: func() (*inproc.Image, error) {
@@ -207,6 +212,9 @@ func CompileObjectContext(ctx context.Context, wasm []byte, o *CompileOptions) (
 func compileWasm(ctx context.Context, wasm []byte, o *CompileOptions) (*compile.Result, error) {
 	c, err := compileOptions(ctx, o)
 	if err != nil {
+		return nil, err
+	}
+	if wasm, err = o.frozen(ctx, wasm, &c); err != nil {
 		return nil, err
 	}
 	r, err := compile.Module(wasm, c)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -33,6 +34,8 @@ type buildResult struct {
 	CompileNS   int64  `json:"compile_ns"`
 	// Key is the number of the key that has signed the object.
 	Key string `json:"key,omitempty"`
+	// Snapshot is there with --snapshot.
+	Snapshot *snapshotResult `json:"snapshot,omitempty"`
 	// Time is there with --time.
 	Time *costReport `json:"time,omitempty"`
 }
@@ -51,6 +54,10 @@ An executable reaches only what --dir, --env and --inherit-env give it, beside i
 arguments and standard streams. With --grants it also takes --waot-dir=HOST::GUEST
 and --waot-env=K=V, when it runs, before its own arguments.
 
+With --snapshot, the program is initialised now: _initialize runs, or the exported
+function that is named, or _start up to a call of the import "waot" "snapshot". What
+is compiled begins where that ends. An output OUT.wasm is that as a module.
+
 Examples:
   waot build app.wasm -o app.o
   waot build lib.wasm -o lib.o --name lib --cpu=x86-64-v3
@@ -61,6 +68,7 @@ Examples:
   waot build app.wasm -o app.o --json
   waot build app.wasm -o app.o --time
   waot build app.wasm -o app --dir .::/ --inherit-env
+  waot build app.wasm -o app --snapshot=warm_up --snapshot-seed=1
 
 Keys for --sign are PEM files as openssl makes them:
   openssl genpkey -algorithm ed25519 -out key.pem
@@ -74,7 +82,7 @@ Keys for --sign are PEM files as openssl makes them:
 			timeoutFlag("give up after `TIME`, such as 1.5s or 2m"),
 			&cli.BoolFlag{Name: "time", Usage: "say where processor time and page faults went, by stage and for the ten dearest functions"},
 			jsonFlag(),
-		}, append(grantFlags(), compileFlags()...)...),
+		}, slices.Concat(snapshotFlags(), grantFlags(), compileFlags())...),
 		Action: buildAction,
 	}
 }
@@ -127,6 +135,16 @@ func buildAction(c *cli.Context) error {
 		return err
 	}
 	opt.costs.Ended("read")
+	frozen, err := takeSnapshot(c, src, opt)
+	if err != nil {
+		return src.fail(err)
+	}
+	if frozen != nil {
+		opt.costs.Ended("snapshot")
+	}
+	if kind == outModule {
+		return writeSnapshot(c, out, src, frozen)
+	}
 	p := startProgress(c.App.ErrWriter, "compiling "+quote.Name(filepath.Base(file)))
 	opt.progress = p.set
 	start := time.Now()
@@ -154,7 +172,7 @@ func buildAction(c *cli.Context) error {
 	}
 	r := buildResult{
 		Module: file, Output: out, Target: opt.target, CPU: art.cpu, Functions: art.functions,
-		ModuleBytes: len(src.b), CodeBytes: art.codeBytes, ObjectBytes: int(object.Size()), MemoryBytes: art.result.Stats.Memory, CompileNS: took.Nanoseconds(),
+		Snapshot: frozen, ModuleBytes: len(src.b), CodeBytes: art.codeBytes, ObjectBytes: int(object.Size()), MemoryBytes: art.result.Stats.Memory, CompileNS: took.Nanoseconds(),
 	}
 	signed := ""
 	if key != nil {
@@ -171,6 +189,7 @@ func buildAction(c *cli.Context) error {
 	}
 	printf(c, "%s: %d functions, %d bytes of code, %s of %d bytes, compiled in %s%s\n",
 		quote.Name(out), r.Functions, r.CodeBytes, kind, r.ObjectBytes, took.Round(time.Millisecond), signed)
+	frozen.print(c)
 	if r.Time != nil {
 		r.Time.print(c.App.Writer)
 	}

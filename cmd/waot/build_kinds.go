@@ -11,8 +11,8 @@ import (
 // grantFlags are the flags of build that say what an executable is given.
 func grantFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "dir", Usage: "of an executable: give it a directory, `HOST::GUEST`, or one name for both; :ro behind it makes it read-only"},
-		&cli.StringSliceFlag{Name: "env", Usage: "of an executable: set a variable, `K=V`"},
+		&cli.StringSliceFlag{Name: "dir", Usage: "of an executable, and of the program while --snapshot runs it: give it a directory, `HOST::GUEST`, or one name for both; :ro behind it makes it read-only"},
+		&cli.StringSliceFlag{Name: "env", Usage: "of an executable, and of the program while --snapshot runs it: set a variable, `K=V`"},
 		&cli.BoolFlag{Name: "inherit-env", Aliases: []string{"env-inherit"}, Usage: "of an executable: give it the variables of whoever starts it"},
 		&cli.BoolFlag{Name: "grants", Usage: "of an executable: let its first arguments, --waot-dir and --waot-env, give it more"},
 		stackFlag("of an executable: end it when its calls need more than `N` bytes of stack"),
@@ -28,7 +28,15 @@ const (
 	outObject     outputKind = "object"
 	outImage      outputKind = "image"
 	outExecutable outputKind = "executable"
+	outModule     outputKind = "module"
 )
+
+func (k outputKind) withArticle() string {
+	if k == outModule {
+		return "a " + string(k)
+	}
+	return "an " + string(k)
+}
 
 // kindOf returns what the name of an output asks for.
 func kindOf(out string) outputKind {
@@ -37,6 +45,8 @@ func kindOf(out string) outputKind {
 		return outObject
 	case ".img":
 		return outImage
+	case ".wasm":
+		return outModule
 	}
 	return outExecutable
 }
@@ -46,7 +56,7 @@ func checkOutput(c *cli.Context, out string, kind outputKind) error {
 	if out == standardOutputName {
 		return usagef("build: -o %s: its name decides what build writes: an object is NAME.o, an image NAME.img, an executable any other name", out)
 	}
-	if ext := filepath.Ext(out); ext == ".wasm" || ext == ".wat" {
+	if ext := filepath.Ext(out); ext == ".wasm" && !c.IsSet("snapshot") || ext == ".wat" {
 		return usagef("build: -o %s: is a module's name; an object is NAME.o, an image NAME.img, an executable any other name", out)
 	}
 	refused := []string{"sign", "header", "name"}
@@ -58,7 +68,7 @@ func checkOutput(c *cli.Context, out string, kind outputKind) error {
 	}
 	for _, name := range refused {
 		if c.IsSet(name) {
-			return usagef("build: --%s is for objects, and %s is an %s: objects are OUT.o", name, out, kind)
+			return usagef("build: --%s is for objects, and %s is %s: objects are OUT.o", name, out, kind.withArticle())
 		}
 	}
 	if kind == outExecutable || c.IsSet("header") {
@@ -70,8 +80,12 @@ func checkOutput(c *cli.Context, out string, kind outputKind) error {
 		}
 	}
 	for _, f := range grantFlags() {
-		if name := f.Names()[0]; c.IsSet(name) {
-			return usagef("build: --%s is for executables, and %s is an %s", name, out, kind)
+		name := f.Names()[0]
+		if c.IsSet("snapshot") && (name == "dir" || name == "env") {
+			continue
+		}
+		if c.IsSet(name) {
+			return usagef("build: --%s is for executables, and %s is %s", name, out, kind.withArticle())
 		}
 	}
 	return nil

@@ -115,6 +115,17 @@ func oneModule(c *cli.Context) (string, error) {
 	return "", usagef("%s: one module expected, got %q too", c.Command.Name, c.Args().Get(1))
 }
 
+// bareFlag is a flag that may stand without a value: what it means then, and what may come behind it as a word of its own. Other values need an equals sign.
+type bareFlag struct {
+	meaning string
+	values  []string
+}
+
+var bareFlags = map[string]bareFlag{
+	"fuel":     {fuelExact, []string{fuelExact, fuelSlack}},
+	"snapshot": {meaning: snapshotDefault},
+}
+
 // arrange puts a command's flags before its other arguments, where the flag
 // parser wants them, and writes -O1 as -O=1. What follows "--" stays as it is.
 func arrange(app *cli.App, args []string) []string {
@@ -138,9 +149,10 @@ func arrange(app *cli.App, args []string) []string {
 			rest = append(rest, a)
 		case len(a) == 3 && a[:2] == "-O":
 			flags = append(flags, "-O="+a[2:])
-		case bareFlags[strings.TrimLeft(a, "-")] != "":
-			value := bareFlags[strings.TrimLeft(a, "-")]
-			if i+1 < len(args) && (args[i+1] == fuelExact || args[i+1] == fuelSlack) {
+		case bareFlags[strings.TrimLeft(a, "-")].meaning != "":
+			bare := bareFlags[strings.TrimLeft(a, "-")]
+			value := bare.meaning
+			if i+1 < len(args) && slices.Contains(bare.values, args[i+1]) {
 				i++
 				value = args[i]
 			}

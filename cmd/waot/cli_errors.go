@@ -54,7 +54,7 @@ func inFile(file string, err error) error {
 // problem is an error as JSON. Fields that an error does not have are left out.
 type problem struct {
 	// Kind is "usage", "malformed or invalid", "unsupported", "limit", "compile",
-	// "object", "link", "trap", "cancelled", "system" or "error".
+	// "object", "link", "trap", "snapshot", "cancelled", "system" or "error".
 	Kind   string  `json:"kind"`
 	File   string  `json:"file,omitempty"`
 	Offset *uint64 `json:"offset,omitempty"` // of the byte in the module

@@ -14,6 +14,7 @@ import (
 	linker "github.com/waot-project/waot/internal/link"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/program"
+	"github.com/waot-project/waot/internal/snapshot"
 	"github.com/waot-project/waot/objfile"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/wat"
@@ -27,7 +28,10 @@ func pipelineProblem(p *problem, err error) bool {
 	var unlinked *program.Error
 	var cancelled *compile.CancelError
 	var text *wat.Error
+	var unfrozen *snapshot.Error
 	switch {
+	case errors.As(err, &unfrozen):
+		p.Kind, p.Reason = "snapshot", "no snapshot: "+unfrozen.Reason
 	case errors.As(err, &invalid):
 		describeInvalid(p, invalid)
 	case errors.As(err, &text):

@@ -16,9 +16,6 @@ const (
 	fuelSlack = "slack"
 )
 
-// bareFlags are flags that may stand without a value, and what they mean then.
-var bareFlags = map[string]string{"fuel": fuelExact}
-
 // fuelFlags are flags of commands that compile.
 func fuelFlags() []cli.Flag {
 	return []cli.Flag{

@@ -242,9 +242,21 @@ func start(ctx context.Context, r *snapshot.Running, o *Options, begin *beginnin
 		return nil, snapshot.Errorf("the program has ended with status %d before it could be frozen", exit.Code)
 	}
 	if err != nil && x.places == nil {
-		return nil, err
+		return nil, x.inOriginal(err)
 	}
 	return x, x.system.left()
+}
+
+// inOriginal gives the places of a trap their offsets in the original module.
+func (x *run) inOriginal(err error) error {
+	var trap *host.Trap
+	if errors.As(err, &trap) {
+		for i := range trap.Backtrace {
+			f := &trap.Backtrace[i]
+			f.Offset = uint32(x.running.OriginalOffset(f.Func, int(f.Offset)))
+		}
+	}
+	return err
 }
 
 // call calls what is to be called.
@@ -352,7 +364,7 @@ func (x *run) close() {
 // state returns what the instance has.
 func (x *run) state() (*snapshot.State, error) {
 	m := x.running.Original
-	s := &snapshot.State{Globals: make([]snapshot.Value, len(m.Globals)), DroppedData: make([]bool, len(m.Data)), DroppedElems: make([]bool, len(m.Elems))}
+	s := &snapshot.State{Calls: x.system.calls(m), Globals: make([]snapshot.Value, len(m.Globals)), DroppedData: make([]bool, len(m.Data)), DroppedElems: make([]bool, len(m.Elems))}
 	funcs, err := x.importedFuncs()
 	if err != nil {
 		return nil, err

@@ -239,7 +239,7 @@ func TestRefused(t *testing.T) {
 		"input":               {wasi("fd_read", "i32 i32 i32 i32", c("0")+c("8")+c("1")+c("0")) + `(data (i32.const 8) "\10\00\00\00\01")`, "standard input", initialize.Options{}},
 		"output":              {wasi("fd_write", "i32 i32 i32 i32", c("1")+c("8")+c("1")+c("0")) + `(data (i32.const 8) "\10\00\00\00\01")`, "standard output", initialize.Options{}},
 		"a closed stream":     {wasi("fd_close", "i32", c("1")), "closes descriptor 1", initialize.Options{}},
-		"flags":               {wasi("fd_fdstat_set_flags", "i32 i32", c("1")+c("0")), "changes the flags of descriptor 1", initialize.Options{}},
+		"rights":              {wasi("fd_fdstat_set_rights", "i32 i64 i64", c("1")+"(i64.const 0)(i64.const 0)"), "changes the rights of descriptor 1", initialize.Options{}},
 		"a call":              {`(import "env" "f" (func $f)) (func (export "_initialize") (call $f))`, `calls the imported function "env" "f"`, initialize.Options{}},
 		"an imported memory":  {`(import "env" "m" (memory 1)) (func (export "_initialize"))`, "imports the memory env.m", initialize.Options{}},
 		"a reference":         {`(import "env" "f" (func $f (result externref))) (table 1 externref) (func (export "_initialize") (table.set (i32.const 0) (call $f)))`, "element 0 of table 0 is a reference to a value of the host", initialize.Options{Imports: host.Imports{"env": {"f": func() any { return "x" }}}}},

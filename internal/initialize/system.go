@@ -3,26 +3,30 @@ package initialize
 import (
 	"crypto/sha256"
 	"io"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/snapshot"
+	"github.com/waot-project/waot/wasmfront"
 )
 
 // system is what code can reach while it initialises a module. What is refused ends the call, and the initialisation, whatever the program makes of it.
 type system struct {
 	wasi    *wasirun.System
 	options *Options
-	given   uint32          // descriptors from the start: the streams and the directories
-	open    map[uint32]bool // those that the program has opened
-	refused *snapshot.Error // the first thing that was
+	given   uint32            // descriptors from the start: the streams and the directories
+	open    map[uint32]bool   // those that the program has opened
+	flags   map[uint32]uint32 // that the program has given to those from the start
+	refused *snapshot.Error   // the first thing that was
 }
 
 func newSystem(o *Options, name string) (_ *system, err error) {
-	s := &system{options: o, given: 3 + uint32(len(o.Dirs)), open: map[uint32]bool{}}
+	s := &system{options: o, given: 3 + uint32(len(o.Dirs)), open: map[uint32]bool{}, flags: map[uint32]uint32{}}
 	w := &wasirun.Options{Args: o.Args, Env: o.Env, Dirs: o.Dirs, Stdin: refusedStream{s}, Stdout: o.Output, Stderr: o.Output}
 	if o.Args == nil {
 		w.Args = []string{name}
@@ -69,6 +73,9 @@ type rule struct {
 	done  func(s *system, c *host.Caller, args []uint64) error
 }
 
+// setFlagsName is the function that changes the flags of a descriptor.
+const setFlagsName = "fd_fdstat_set_flags"
+
 // rules are those functions that do more, or less, than they do elsewhere.
 var rules = map[string]rule{
 	"clock_time_get": {needs: clock},
@@ -84,8 +91,8 @@ var rules = map[string]rule{
 	"sock_accept":          {done: opens(2)},
 	"fd_close":             {done: (*system).closes},
 	"fd_renumber":          {done: (*system).renumbers},
-	"fd_fdstat_set_flags":  {done: changes("flags")},
-	"fd_fdstat_set_rights": {done: changes("rights")},
+	setFlagsName:           {done: (*system).setsFlags},
+	"fd_fdstat_set_rights": {done: (*system).setsRights},
 }
 
 func clock(o *Options) string {
@@ -124,14 +131,19 @@ func (s *system) renumbers(_ *host.Caller, args []uint64) error {
 	return nil
 }
 
-// changes is for functions that change something of a descriptor.
-func changes(what string) func(*system, *host.Caller, []uint64) error {
-	return func(s *system, _ *host.Caller, args []uint64) error {
-		if fd := uint32(args[0]); fd < s.given {
-			return s.refuse("changes the %s of descriptor %d, which it was given", what, fd)
-		}
-		return nil
+// setsFlags notes flags, which each instance sets again.
+func (s *system) setsFlags(_ *host.Caller, args []uint64) error {
+	if fd := uint32(args[0]); fd < s.given && !s.open[fd] {
+		s.flags[fd] = uint32(args[1])
 	}
+	return nil
+}
+
+func (s *system) setsRights(_ *host.Caller, args []uint64) error {
+	if fd := uint32(args[0]); fd < s.given && !s.open[fd] {
+		return s.refuse("changes the rights of descriptor %d, which it was given", fd)
+	}
+	return nil
 }
 
 // left returns what a snapshot cannot have: files that are open.
@@ -142,6 +154,21 @@ func (s *system) left() error {
 	}
 	if len(s.open) > 0 {
 		return snapshot.Errorf("the program has left descriptor %d open; a snapshot has only those that the program was given", lowest)
+	}
+	return nil
+}
+
+// calls are those that each instance makes again.
+func (s *system) calls(m *wasmfront.Module) (calls []snapshot.Call) {
+	for i := range m.Imports {
+		imp := &m.Imports[i]
+		if imp.Module != abi.WASIModule || imp.Name != setFlagsName {
+			continue
+		}
+		for _, fd := range slices.Sorted(maps.Keys(s.flags)) {
+			calls = append(calls, snapshot.Call{Func: imp.Index, Args: []uint32{fd, s.flags[fd]}})
+		}
+		return calls
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ type freezer struct {
 
 // added is a function that the module has not had.
 type added struct {
-	of   uint32 // the function of the module whose name it gets
+	of   uint32 // the function of the module whose name it gets, or none
 	typ  uint32
 	body []byte
 }
@@ -63,7 +63,7 @@ func Freeze(m *wasmfront.Module, state *State, changes *Changes) ([]byte, *Stats
 	}
 	n := len(m.Funcs)
 	z := &freezer{m: m, state: state, changes: changes, marker: marker, kept: n, live: make([]bool, n), refs: make([]bool, n), bodies: make([][]byte, len(m.Code)), types: slices.Clone(m.Types)}
-	if marker != noMarker {
+	if marker != none {
 		// It becomes a function that does nothing, in front of those that go on.
 		z.kept--
 		z.added = append(z.added, added{of: marker, typ: z.typeOf(&wasmfront.FuncType{}), body: []byte{0, byte(wasmfront.OpEnd)}})
@@ -72,6 +72,7 @@ func Freeze(m *wasmfront.Module, state *State, changes *Changes) ([]byte, *Stats
 		return nil, nil, err
 	}
 	s := sectionsOf(m)
+	z.start(s)
 	z.roots()
 	if err := z.reach(); err != nil {
 		return nil, nil, err
@@ -82,8 +83,28 @@ func Freeze(m *wasmfront.Module, state *State, changes *Changes) ([]byte, *Stats
 	z.code(s)
 	z.data(s)
 	z.customs(s)
-	s.of[sectionStart] = nil
 	return s.module(), &z.stats, nil
+}
+
+// start adds a start function that makes the calls, in the place of what the module has.
+func (z *freezer) start(s *sections) {
+	s.of[sectionStart] = nil
+	if len(z.state.Calls) == 0 {
+		return
+	}
+	body := []byte{0}
+	for _, c := range z.state.Calls {
+		z.keep(c.Func)
+		for _, x := range c.Args {
+			body = i32(body, x)
+		}
+		body = index(body, wasmfront.OpCall, z.index(c.Func))
+		for range z.m.FuncType(c.Func).Results {
+			body = plain(body, wasmfront.OpDrop)
+		}
+	}
+	s.of[sectionStart] = encode.Index(nil, uint32(z.kept+len(z.added)))
+	z.added = append(z.added, added{of: none, typ: z.typeOf(&wasmfront.FuncType{}), body: plain(body, wasmfront.OpEnd)})
 }
 
 // index returns the index that a function of the module has in the snapshot.
@@ -224,7 +245,7 @@ func (z *freezer) declarations(s *sections) {
 		b = encode.FuncType(b, &z.types[i])
 	}
 	s.set(sectionType, len(z.types), b)
-	if z.marker != noMarker {
+	if z.marker != none {
 		b = nil
 		for i := range m.Imports {
 			if imp := &m.Imports[i]; imp.Index != z.marker {

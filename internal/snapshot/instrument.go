@@ -21,6 +21,7 @@ type Running struct {
 	Original, Module *wasmfront.Module
 	Marker           bool // the module imports the marker
 	sites            []site
+	inserted         []insertion
 	prefix           string // of the names of what is exported in addition
 }
 
@@ -29,6 +30,9 @@ type Place struct {
 	Func uint32
 	Call int
 }
+
+// insertion is code that a body has behind a place of the original module.
+type insertion struct{ at, bytes int }
 
 // site is a call that writes down what its function has.
 type site struct {
@@ -65,7 +69,7 @@ func (r *Running) EndName() string     { return r.name(ofEnd, 0) }
 
 // Instrument returns the module to run for the initialisation of wasm. The errors are those of validation, and an *Error.
 func Instrument(wasm []byte, features wasmfront.Features) (*Running, error) {
-	m, err := validate.Module(wasm, validate.Config{Features: features})
+	m, err := validate.All(wasm, validate.Config{Features: features})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +80,7 @@ func Instrument(wasm []byte, features wasmfront.Features) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Running{Original: m, Marker: marker != noMarker, prefix: "waot.snapshot "}
+	r := &Running{Original: m, Marker: marker != none, prefix: "waot.snapshot "}
 	for slices.ContainsFunc(m.Exports, func(e wasmfront.Export) bool { return strings.HasPrefix(e.Name, r.prefix) }) {
 		r.prefix += "'"
 	}
@@ -200,9 +204,9 @@ func (z *instrumenter) body(f uint32) []byte {
 	for v.Next(&op) {
 		switch op.Op {
 		case wasmfront.OpDataDrop:
-			e.replace(v.Pos, v.Pos, z.note(z.data[op.Index]))
+			z.insert(e, v.Pos, z.note(z.data[op.Index]))
 		case wasmfront.OpElemDrop:
-			e.replace(v.Pos, v.Pos, z.note(z.elems[op.Index]))
+			z.insert(e, v.Pos, z.note(z.elems[op.Index]))
 		case wasmfront.OpCall, wasmfront.OpCallIndirect:
 			n := slices.IndexFunc(z.sites, func(s site) bool { return s.Func == f && s.Call == calls })
 			calls++
@@ -219,6 +223,12 @@ func (z *instrumenter) body(f uint32) []byte {
 		return append(appendLocals(nil, locals[v.NumParams():]), e.bytes()[first-e.body.Offset:]...)
 	}
 	return e.bytes()
+}
+
+// insert puts code into a body.
+func (z *instrumenter) insert(e *edit, at int, code []byte) {
+	e.replace(at, at, code)
+	z.inserted = append(z.inserted, insertion{at, len(code)})
 }
 
 // note returns code that makes a global 1; none if there is no such global.
@@ -349,4 +359,19 @@ func (r *Running) PlaceOf(f uint32, offset int) (Place, error) {
 		p.Call++
 	}
 	return p, Errorf("function %d has no call at byte %d", f, offset)
+}
+
+// OriginalOffset returns where in the original module a place in function f of Module is. It does not know what Spill has changed.
+func (r *Running) OriginalOffset(f uint32, offset int) int {
+	if f < r.Module.NumImportedFuncs || int64(f) >= int64(len(r.Module.Funcs)) || offset == 0 {
+		return 0
+	}
+	body := r.Original.Body(f)
+	at := offset - r.Module.Body(f).Offset + body.Offset
+	for _, x := range r.inserted {
+		if x.at >= body.Offset && x.at <= body.Offset+len(body.Bytes) && at > x.at {
+			at -= x.bytes
+		}
+	}
+	return at
 }

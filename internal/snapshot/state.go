@@ -16,6 +16,14 @@ type State struct {
 	DroppedData, DroppedElems []bool
 	// Frames are the calls that are under way, the outermost one first. The innermost one is of the marker.
 	Frames []Frame
+	// Calls are made again by each instance, before anything else.
+	Calls []Call
+}
+
+// Call is a call of an imported function whose parameters are i32, and whose result does not matter.
+type Call struct {
+	Func uint32
+	Args []uint32
 }
 
 // Ref is a reference: the index of a function, or Null.
@@ -53,22 +61,22 @@ func (e *Error) Error() string { return e.Reason }
 // Errorf makes an *Error.
 func Errorf(format string, args ...any) *Error { return &Error{fmt.Sprintf(format, args...)} }
 
-// noMarker is the index of the marker of a module that does not import it.
-const noMarker = ^uint32(0)
+// none is in the place of the index of a function that is not there.
+const none = ^uint32(0)
 
 // markerOf returns the index of the function that is the marker.
 func markerOf(m *wasmfront.Module) (uint32, error) {
-	found := noMarker
+	found := none
 	for i := range m.Imports {
 		imp := &m.Imports[i]
 		if imp.Kind != abi.ExternFunc || imp.Module != MarkerModule || imp.Name != MarkerName {
 			continue
 		}
 		if t := m.FuncType(imp.Index); len(t.Params)+len(t.Results) > 0 {
-			return noMarker, Errorf("the import %s.%s has the type %v; it must have neither parameters nor results", imp.Module, imp.Name, t)
+			return none, Errorf("the import %s.%s has the type %v; it must have neither parameters nor results", imp.Module, imp.Name, t)
 		}
-		if found != noMarker {
-			return noMarker, Errorf("the module imports %s.%s twice", imp.Module, imp.Name)
+		if found != none {
+			return none, Errorf("the module imports %s.%s twice", imp.Module, imp.Name)
 		}
 		found = imp.Index
 	}
