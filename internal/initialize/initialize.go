@@ -87,34 +87,35 @@ func Snapshot(ctx context.Context, wasm []byte, o *Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	first, err := start(ctx, r, o, begin)
+	x, err := start(ctx, r, o, begin)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { first.close() }()
-	if first.places != nil {
+	defer func() { x.close() }()
+	if x.places != nil {
 		// Once more: now the calls that are under way write down what they have.
-		places := first.places
-		first.close()
-		if r, err = r.Spill(places); err != nil {
+		if r, err = r.Spill(x.places); err != nil {
 			return nil, err
 		}
-		if first, err = start(ctx, r, o, begin); err != nil {
+		again, err := start(ctx, r, o, begin)
+		if err != nil {
 			return nil, err
 		}
-		if !slices.Equal(first.places, places) {
+		before := x
+		before.close()
+		if x = again; !slices.Equal(x.places, before.places) {
 			return nil, snapshot.Errorf("the program does not do the same each time: it has called %s.%s from elsewhere", snapshot.MarkerModule, snapshot.MarkerName)
 		}
 	}
-	state, err := first.state()
+	state, err := x.state()
 	if err != nil {
 		return nil, err
 	}
-	b, stats, err := snapshot.Freeze(r.Original, state, &snapshot.Changes{Drop: begin.drop(first.places != nil), Resume: begin.export})
+	b, stats, err := snapshot.Freeze(r.Original, state, &snapshot.Changes{Drop: begin.drop(x.places != nil), Resume: begin.export})
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Wasm: b, Stats: *stats, Export: begin.name(), Marker: first.places != nil, Took: first.took}, nil
+	return &Result{Wasm: b, Stats: *stats, Export: begin.name(), Marker: x.places != nil, Took: x.took}, nil
 }
 
 // beginning is what is called.

@@ -180,6 +180,7 @@ func TestResumed(t *testing.T) {
 	  (if (result i32) (i32.ge_s (local.get 0) (i32.const 3))
 	    (then (call $snapshot) (call $tell (i32.const 2)) (i32.const 40))
 	    (else
+	      (f64.const 0.5) (i64.const -3)
 	      (i32.const 5)
 	      (block $out (param i32) (result i32)
 	        (loop $again (param i32) (result i32)
@@ -194,7 +195,8 @@ func TestResumed(t *testing.T) {
 	          (i32.add)
 	          (i32.add)
 	          (br_table $again $again $out (select (i32.const 0) (i32.const 5) (i32.lt_u (local.get $i) (i32.const 3))))))
-	      (call $tell (i32.const 3))))
+	      (call $tell (i32.const 3))
+	      (local.set $i) (i32.wrap_i64) (i32.add (local.get $i)) (local.set $i) (i32.trunc_f64_s (f64.mul (f64.const 8))) (i32.add (local.get $i))))
 	  (i32.add (i32.wrap_i64 (local.get $x)))
 	  (i32.add (i32.wrap_i64 (i64x2.extract_lane 1 (local.get $v)))))
 	(func (export "_start")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/encode"
+	"github.com/waot-project/waot/wasmfront/validate"
 )
 
 // edit changes the operators of a body, which is copied otherwise.
@@ -76,4 +77,12 @@ func constant(t wasmfront.ValType, v Value) wasmfront.ConstOp {
 		return wasmfront.ConstOp{Op: wasmfront.OpRefFunc, Index: uint32(v.Ref)}
 	}
 	return wasmfront.ConstOp{Op: wasmfront.ConstOpcode(t), Type: t, Bits: v.Bits, High: v.High}
+}
+
+// below returns the types of all operands but the last n, the lowest first.
+func below(v *validate.Func, n int) (types []wasmfront.ValType) {
+	for i := v.NumOperands() - 1; i >= n; i-- {
+		types = append(types, v.OperandType(i))
+	}
+	return types
 }

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -197,30 +196,23 @@ func (z *instrumenter) body(f uint32) []byte {
 	e := editOf(z.m, f)
 	v := new(validate.Func)
 	v.Begin(z.m, f)
-	locals := slices.Clone(v.Locals())
 	first := v.Pos
+	p := z.spillerOf(f, v.Locals())
 	var op wasmfront.Operator
-	calls := 0
 	for v.Next(&op) {
 		switch op.Op {
 		case wasmfront.OpDataDrop:
 			z.insert(e, v.Pos, z.note(z.data[op.Index]))
 		case wasmfront.OpElemDrop:
 			z.insert(e, v.Pos, z.note(z.elems[op.Index]))
-		case wasmfront.OpCall, wasmfront.OpCallIndirect:
-			n := slices.IndexFunc(z.sites, func(s site) bool { return s.Func == f && s.Call == calls })
-			calls++
-			if n < 0 {
-				continue
-			}
-			var code []byte
-			code, locals = z.spill(n, v, &op, locals)
-			e.replace(op.Offset, v.Pos, code)
+		}
+		if p != nil {
+			p.operator(e, v, &op)
 		}
 	}
 	z.err = errors.Join(z.err, v.Err())
-	if have := len(v.Locals()); len(locals) > have {
-		return append(appendLocals(nil, locals[v.NumParams():]), e.bytes()[first-e.body.Offset:]...)
+	if p != nil {
+		return append(appendLocals(nil, p.locals[v.NumParams():]), e.bytes()[first-e.body.Offset:]...)
 	}
 	return e.bytes()
 }
@@ -237,107 +229,6 @@ func (z *instrumenter) note(global uint32) []byte {
 		return nil
 	}
 	return index(i32(nil, 1), wasmfront.OpGlobalSet, global)
-}
-
-// Records lie one behind the other, in units of 16 bytes: the number of the site, the locals, and the operands below the arguments of the call. Each record is there as long as its call.
-const recordUnit = 16
-
-// spill returns a call with its record, and the locals with those that it takes in addition.
-func (z *instrumenter) spill(n int, v *validate.Func, op *wasmfront.Operator, locals []wasmfront.ValType) ([]byte, []wasmfront.ValType) {
-	s := &z.sites[n]
-	s.locals = slices.Clone(v.Locals())
-	for i := range v.NumOperands() - len(op.Results) {
-		s.operands = append(s.operands, v.OperandType(i))
-	}
-	stack := slices.Concat(s.operands, op.Params)
-	if op.Op == wasmfront.OpCallIndirect {
-		stack = append(stack, wasmfront.I32)
-	}
-	free := uint32(len(locals))
-	locals = append(locals, stack...)
-	var code []byte
-	for i := len(stack) - 1; i >= 0; i-- {
-		code = index(code, wasmfront.OpLocalSet, free+uint32(i))
-	}
-	size := uint32(recordUnit * (1 + len(s.locals) + len(s.operands)))
-	code = z.reserve(code, size)
-	memory := uint32(len(z.m.Memories))
-	for i, t := range slices.Concat(s.locals, s.operands) {
-		at := uint32(i)
-		if i >= len(s.locals) {
-			at = free + uint32(i-len(s.locals))
-		}
-		code = index(index(code, wasmfront.OpGlobalGet, z.end), wasmfront.OpLocalGet, at)
-		store := storeOf[t.Class()]
-		if t.IsRef() {
-			code = plain(plain(code, wasmfront.OpRefIsNull), wasmfront.OpI32Eqz)
-			store = wasmfront.OpI32Store
-		}
-		code = storeTo(code, store, memory, uint32(recordUnit*(1+i)))
-	}
-	code = storeTo(i32(index(code, wasmfront.OpGlobalGet, z.end), uint32(n)), wasmfront.OpI32Store, memory, 0)
-	code = z.move(code, wasmfront.OpI32Add, size)
-	for i := range stack {
-		code = index(code, wasmfront.OpLocalGet, free+uint32(i))
-	}
-	code = append(code, z.m.Bytes[op.Offset:v.Pos]...)
-	return z.move(code, wasmfront.OpI32Sub, size), locals
-}
-
-// storeOf has the operators that store values of the types, by class.
-var storeOf = [wasmfront.NumValTypes]wasmfront.Opcode{wasmfront.I32: wasmfront.OpI32Store, wasmfront.I64: wasmfront.OpI64Store, wasmfront.F32: wasmfront.OpF32Store,
-	wasmfront.F64: wasmfront.OpF64Store, wasmfront.V128: wasmfront.OpV128Store}
-
-func storeTo(b []byte, op wasmfront.Opcode, memory, offset uint32) []byte {
-	return encode.Index(encode.Index(append(encode.Opcode(b, op), wasmfront.WithMemory), memory), offset)
-}
-
-// move appends code that moves the end of the records.
-func (z *instrumenter) move(b []byte, op wasmfront.Opcode, size uint32) []byte {
-	b = i32(index(b, wasmfront.OpGlobalGet, z.end), size)
-	return index(plain(b, op), wasmfront.OpGlobalSet, z.end)
-}
-
-// reserve appends code that grows the memory of the records if a record of that size does not fit. If it cannot, the stores trap.
-func (z *instrumenter) reserve(b []byte, size uint32) []byte {
-	const pages = 1 + recordUnit*(wasmfront.MaxLocals+wasmfront.MaxOperands)/abi.PageSize // more than any record
-	memory := uint32(len(z.m.Memories))
-	b = plain(i32(index(b, wasmfront.OpGlobalGet, z.end), size), wasmfront.OpI32Add)
-	b = plain(i32(index(b, wasmfront.OpMemorySize, memory), 16), wasmfront.OpI32Shl, wasmfront.OpI32GtU)
-	const noType = 0x40
-	b = append(plain(b, wasmfront.OpIf), noType)
-	b = index(i32(b, pages), wasmfront.OpMemoryGrow, memory)
-	return plain(b, wasmfront.OpDrop, wasmfront.OpEnd)
-}
-
-// ReadFrames returns the calls that are under way, the outermost first, from the records.
-func (r *Running) ReadFrames(records []byte) ([]Frame, error) {
-	var frames []Frame
-	for len(records) > 0 {
-		s := &r.sites[binary.LittleEndian.Uint32(records)]
-		f := Frame{Func: s.Func, Call: s.Call}
-		records = records[recordUnit:]
-		for i, t := range slices.Concat(s.locals, s.operands) {
-			v := Value{binary.LittleEndian.Uint64(records), binary.LittleEndian.Uint64(records[8:]), Null}
-			records = records[recordUnit:]
-			if t.Bits() < 128 {
-				v.High = 0
-			}
-			if t.Bits() < 64 || t.IsRef() {
-				v.Bits = uint64(uint32(v.Bits))
-			}
-			if t.IsRef() && v.Bits != 0 {
-				return nil, Errorf("function %d has a reference in a local or an operand; a snapshot of a running program may have none there", s.Func)
-			}
-			if i < len(s.locals) {
-				f.Locals = append(f.Locals, v)
-			} else {
-				f.Operands = append(f.Operands, v)
-			}
-		}
-		frames = append(frames, f)
-	}
-	return frames, nil
 }
 
 // PlaceOf returns the place of the call at an offset of Module.

@@ -65,7 +65,7 @@ type opened struct {
 	end             int // its end in the list, or the else if the call is in front of it
 	height          int // how many operands are below it
 	params, results []wasmfront.ValType
-	label           int // how many blocks are around what a branch to it leaves, in out
+	label           int // how many blocks are open in out inside of what a branch to it leaves, that one included
 }
 
 func (r *resumer) body() ([]byte, error) {
@@ -144,9 +144,7 @@ func (r *resumer) found(v *validate.Func, blocks []int, results int) {
 		}
 		r.open = append(r.open, opened{kind: b.Kind, at: at, height: b.Height, params: b.Params, results: b.Results})
 	}
-	for i := range v.NumOperands() - results {
-		r.operands = append(r.operands, v.OperandType(i))
-	}
+	r.operands = below(v, results)
 }
 
 // blocks writes what is left of the blocks around the call, the function's first. It is a loop, as there may be very many.

@@ -88,7 +88,7 @@ func (c *counter) count(in *wasmedit.Inst, size uint32) {
 	if shift, ok := bulk[name]; ok {
 		c.code = append(c.code, wasmedit.Inst{Op: wasmfront.OpLocalTee, Index: size})
 		c.code = append(c.code, c.charge(true, wasmedit.Inst{Op: wasmfront.OpLocalGet, Index: size}, wasmedit.Plain(wasmfront.OpI64ExtendI32U),
-			i64(shift), wasmedit.Plain(wasmfront.OpI64ShrU))...)
+			wasmedit.I64(uint64(shift)), wasmedit.Plain(wasmfront.OpI64ShrU))...)
 	}
 }
 
@@ -161,7 +161,7 @@ func (c *counter) begin(loop bool) { c.at, c.cost, c.effect = len(c.code), 0, lo
 // finish puts the charge of the block where it began. It is called once for each block: the block that begins when it has been called is another one.
 func (c *counter) finish() {
 	if c.cost != 0 || c.effect {
-		c.code = slices.Insert(c.code, c.at, c.charge(c.effect, i64(c.cost))...)
+		c.code = slices.Insert(c.code, c.at, c.charge(c.effect, wasmedit.I64(uint64(c.cost)))...)
 	}
 	c.cost, c.effect = 0, false
 }
@@ -178,13 +178,13 @@ func (c *counter) charge(compare bool, amount ...wasmedit.Inst) []wasmedit.Inst 
 
 // forgive returns code that makes what is left 0 if it is less.
 func (c *counter) forgive() []wasmedit.Inst {
-	return []wasmedit.Inst{{Op: wasmfront.OpGlobalGet, Index: c.global}, i64(0), wasmedit.Plain(wasmfront.OpI64LtS), {Op: wasmfront.OpIf}, i64(0),
+	return []wasmedit.Inst{{Op: wasmfront.OpGlobalGet, Index: c.global}, wasmedit.I64(0), wasmedit.Plain(wasmfront.OpI64LtS), {Op: wasmfront.OpIf}, wasmedit.I64(0),
 		{Op: wasmfront.OpGlobalSet, Index: c.global}, wasmedit.Plain(wasmfront.OpEnd)}
 }
 
 func (c *counter) compare() []wasmedit.Inst {
 	set := wasmedit.Inst{Op: wasmfront.OpGlobalSet, Index: c.global}
-	return []wasmedit.Inst{{Op: wasmfront.OpGlobalGet, Index: c.global}, i64(0), wasmedit.Plain(wasmfront.OpI64LtS), {Op: wasmfront.OpIf}, i64(0), set,
+	return []wasmedit.Inst{{Op: wasmfront.OpGlobalGet, Index: c.global}, wasmedit.I64(0), wasmedit.Plain(wasmfront.OpI64LtS), {Op: wasmfront.OpIf}, wasmedit.I64(0), set,
 		wasmedit.Plain(wasmfront.OpUnreachable), wasmedit.Plain(wasmfront.OpEnd)}
 }
 
@@ -238,16 +238,4 @@ func hasEffect(name string) bool {
 	_, ok := bulk[name]
 	return ok || strings.HasPrefix(name, "call") || strings.Contains(name, ".store") || strings.HasSuffix(name, ".grow") ||
 		strings.HasSuffix(name, ".drop") || name == "global.set" || name == "table.set"
-}
-
-// i64 returns a constant.
-func i64(x int64) wasmedit.Inst {
-	raw := []byte{byte(wasmfront.OpI64Const)}
-	for {
-		b := byte(x & 0x7f)
-		if x >>= 7; x == 0 && b&0x40 == 0 || x == -1 && b&0x40 != 0 {
-			return wasmedit.Inst{Op: wasmfront.OpI64Const, Raw: append(raw, b)}
-		}
-		raw = append(raw, b|0x80)
-	}
 }

@@ -1,0 +1,220 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/encode"
+	"github.com/waot-project/waot/wasmfront/validate"
+)
+
+// Records lie one behind the other, in units of 16 bytes: the number of the site, the locals, and the operands below the arguments of the call. Each record is there as long as its call.
+const recordUnit = 16
+
+// spiller changes a function with sites. Code inside of a block cannot reach the operands that are below it. So what is below the blocks around a site is copied to locals where these begin.
+type spiller struct {
+	z      *instrumenter
+	f      uint32
+	locals []wasmfront.ValType
+	around map[int]bool     // the blocks around sites, by the number of their operator
+	below  map[int][]uint32 // the locals with what is below them and not below the block around them
+	blocks []int            // those that are open
+	ops    int
+	calls  int
+}
+
+// spillerOf returns what changes function f, nil if it has no sites.
+func (z *instrumenter) spillerOf(f uint32, locals []wasmfront.ValType) *spiller {
+	if !slices.ContainsFunc(z.sites, func(s site) bool { return s.Func == f }) {
+		return nil
+	}
+	p := &spiller{z: z, f: f, around: map[int]bool{}}
+	v := new(validate.Func)
+	v.Begin(z.m, f)
+	var op wasmfront.Operator
+	for v.Next(&op) {
+		if p.site(&op) != nil {
+			for _, b := range p.blocks {
+				p.around[b] = true
+			}
+		}
+		p.passed(&op)
+	}
+	return &spiller{z: z, f: f, locals: slices.Clone(locals), around: p.around, below: map[int][]uint32{}}
+}
+
+// site returns the site that the operator is, or nil.
+func (p *spiller) site(op *wasmfront.Operator) *site {
+	if op.Op != wasmfront.OpCall && op.Op != wasmfront.OpCallIndirect {
+		return nil
+	}
+	for i := range p.z.sites {
+		if s := &p.z.sites[i]; s.Func == p.f && s.Call == p.calls {
+			return s
+		}
+	}
+	return nil
+}
+
+// passed counts an operator.
+func (p *spiller) passed(op *wasmfront.Operator) {
+	switch op.Op {
+	case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpIf:
+		p.blocks = append(p.blocks, p.ops)
+	case wasmfront.OpEnd:
+		p.blocks = p.blocks[:max(0, len(p.blocks)-1)]
+	case wasmfront.OpCall, wasmfront.OpCallIndirect:
+		p.calls++
+	}
+	p.ops++
+}
+
+// operator changes an operator, which v is behind, if it must be.
+func (p *spiller) operator(e *edit, v *validate.Func, op *wasmfront.Operator) {
+	if s := p.site(op); s != nil {
+		e.replace(op.Offset, v.Pos, p.record(s, v, op))
+	}
+	switch op.Op {
+	case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpIf:
+		if p.around[p.ops] {
+			e.replace(op.Offset, op.Offset, p.copyBelow(v, op))
+		}
+	}
+	p.passed(op)
+}
+
+// add adds locals, and returns their numbers.
+func (p *spiller) add(types []wasmfront.ValType) (locals []uint32) {
+	for _, t := range types {
+		locals = append(locals, uint32(len(p.locals)))
+		p.locals = append(p.locals, t)
+	}
+	return locals
+}
+
+// copyBelow returns code for in front of a block, which v is just inside: it copies to locals what is on the stack above the block around.
+func (p *spiller) copyBelow(v *validate.Func, op *wasmfront.Operator) []byte {
+	low, high := v.Frame(1).Height, v.Frame(0).Height
+	if low == high {
+		return nil
+	}
+	stack := append(below(v, 0)[low:high:high], op.Params...)
+	if op.Op == wasmfront.OpIf {
+		stack = append(stack, wasmfront.I32)
+	}
+	locals := p.add(stack)
+	p.below[p.ops] = locals[:high-low]
+	return push(pop(nil, locals), locals)
+}
+
+// pop appends code that moves the stack to locals, and push code that moves it back.
+func pop(b []byte, locals []uint32) []byte {
+	for _, l := range slices.Backward(locals) {
+		b = index(b, wasmfront.OpLocalSet, l)
+	}
+	return b
+}
+
+func push(b []byte, locals []uint32) []byte {
+	for _, l := range locals {
+		b = index(b, wasmfront.OpLocalGet, l)
+	}
+	return b
+}
+
+// record returns a call with its record.
+func (p *spiller) record(s *site, v *validate.Func, op *wasmfront.Operator) []byte {
+	z := p.z
+	s.locals = slices.Clone(v.Locals())
+	s.operands = below(v, len(op.Results))
+	// What can be reached, the arguments included.
+	low := v.Frame(0).Height
+	stack := append(slices.Clone(s.operands[low:]), op.Params...)
+	if op.Op == wasmfront.OpCallIndirect {
+		stack = append(stack, wasmfront.I32)
+	}
+	top := p.add(stack)
+	var from []uint32 // where what is recorded is
+	for i := range s.locals {
+		from = append(from, uint32(i))
+	}
+	for _, b := range p.blocks {
+		from = append(from, p.below[b]...)
+	}
+	from = append(from, top[:len(s.operands)-low]...)
+	size := uint32(recordUnit * (1 + len(from)))
+	code := z.reserve(pop(nil, top), size)
+	memory := uint32(len(z.m.Memories))
+	for i, t := range slices.Concat(s.locals, s.operands) {
+		code = index(index(code, wasmfront.OpGlobalGet, z.end), wasmfront.OpLocalGet, from[i])
+		store := storeOf[t.Class()]
+		if t.IsRef() {
+			code = plain(code, wasmfront.OpRefIsNull, wasmfront.OpI32Eqz)
+			store = wasmfront.OpI32Store
+		}
+		code = storeTo(code, store, memory, uint32(recordUnit*(1+i)))
+	}
+	number := slices.IndexFunc(z.sites, func(x site) bool { return x.Place == s.Place })
+	code = storeTo(i32(index(code, wasmfront.OpGlobalGet, z.end), uint32(number)), wasmfront.OpI32Store, memory, 0)
+	code = push(z.move(code, wasmfront.OpI32Add, size), top)
+	code = append(code, z.m.Bytes[op.Offset:v.Pos]...)
+	return z.move(code, wasmfront.OpI32Sub, size)
+}
+
+// storeOf has the operators that store values of the types, by class.
+var storeOf = [wasmfront.NumValTypes]wasmfront.Opcode{wasmfront.I32: wasmfront.OpI32Store, wasmfront.I64: wasmfront.OpI64Store, wasmfront.F32: wasmfront.OpF32Store,
+	wasmfront.F64: wasmfront.OpF64Store, wasmfront.V128: wasmfront.OpV128Store}
+
+func storeTo(b []byte, op wasmfront.Opcode, memory, offset uint32) []byte {
+	return encode.Index(encode.Index(append(encode.Opcode(b, op), wasmfront.WithMemory), memory), offset)
+}
+
+// move appends code that moves the end of the records.
+func (z *instrumenter) move(b []byte, op wasmfront.Opcode, size uint32) []byte {
+	b = i32(index(b, wasmfront.OpGlobalGet, z.end), size)
+	return index(plain(b, op), wasmfront.OpGlobalSet, z.end)
+}
+
+// reserve appends code that grows the memory of the records if a record of that size does not fit. If it cannot, the stores trap.
+func (z *instrumenter) reserve(b []byte, size uint32) []byte {
+	const pages = 1 + recordUnit*(wasmfront.MaxLocals+wasmfront.MaxOperands)/abi.PageSize // more than any record
+	memory := uint32(len(z.m.Memories))
+	b = plain(i32(index(b, wasmfront.OpGlobalGet, z.end), size), wasmfront.OpI32Add)
+	b = plain(i32(index(b, wasmfront.OpMemorySize, memory), 16), wasmfront.OpI32Shl, wasmfront.OpI32GtU)
+	const noType = 0x40
+	b = append(plain(b, wasmfront.OpIf), noType)
+	b = index(i32(b, pages), wasmfront.OpMemoryGrow, memory)
+	return plain(b, wasmfront.OpDrop, wasmfront.OpEnd)
+}
+
+// ReadFrames returns the calls that are under way, the outermost first, from the records.
+func (r *Running) ReadFrames(records []byte) ([]Frame, error) {
+	var frames []Frame
+	for len(records) > 0 {
+		s := &r.sites[binary.LittleEndian.Uint32(records)]
+		f := Frame{Func: s.Func, Call: s.Call}
+		records = records[recordUnit:]
+		for i, t := range slices.Concat(s.locals, s.operands) {
+			v := Value{binary.LittleEndian.Uint64(records), binary.LittleEndian.Uint64(records[8:]), Null}
+			records = records[recordUnit:]
+			if t.Bits() < 128 {
+				v.High = 0
+			}
+			if t.Bits() < 64 || t.IsRef() {
+				v.Bits = uint64(uint32(v.Bits))
+			}
+			if t.IsRef() && v.Bits != 0 {
+				return nil, Errorf("function %d has a reference in a local or an operand; a snapshot of a running program may have none there", s.Func)
+			}
+			if i < len(s.locals) {
+				f.Locals = append(f.Locals, v)
+			} else {
+				f.Operands = append(f.Operands, v)
+			}
+		}
+		frames = append(frames, f)
+	}
+	return frames, nil
+}
