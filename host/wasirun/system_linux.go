@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasi"
 )
 
@@ -76,7 +77,7 @@ var systemFuncs = sync.OnceValue(func() []systemFunc {
 	return all
 })
 
-// Imports are the functions of WASI preview 1. The maps are the caller's: more can be added.
+// Imports are the functions of WASI preview 1, and "waot" "snapshot", which does nothing: it says where a program is to be frozen. The maps are the caller's: more can be added.
 func (s *System) Imports() host.Imports {
 	all := systemFuncs()
 	funcs := make(map[string]any, len(all))
@@ -84,7 +85,8 @@ func (s *System) Imports() host.Imports {
 		f := &all[i]
 		funcs[f.Name] = host.RawFunc{Params: f.params, Results: f.results, Func: s.function(&f.Func)}
 	}
-	return host.Imports{wasi.ModuleName: funcs}
+	nothing := host.RawFunc{Func: func(*host.Caller, []uint64, []uint64) error { return nil }}
+	return host.Imports{wasi.ModuleName: funcs, abi.MarkerModule: {abi.MarkerName: nothing}}
 }
 
 // function returns a function of WASI as one of the host. It ends a wait when the

@@ -3,6 +3,13 @@ package abi
 // WASIModule is the import module of the functions of WASI preview 1.
 const WASIModule = "wasi_snapshot_preview1"
 
+// MarkerModule and MarkerName are the import, a function without parameters and results, whose call says where a program is to be frozen (docs/snapshots.md).
+// Hosts of programs have it, too: there it does nothing.
+const (
+	MarkerModule = "waot"
+	MarkerName   = "snapshot"
+)
+
 // WASIFunc is a function of WASI: its name, and the types of its parameters and results in order, 'i' for i32, 'l' for i64.
 // Results is "i", the errno, or empty.
 type WASIFunc struct{ Name, Params, Results string }

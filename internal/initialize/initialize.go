@@ -26,6 +26,7 @@ import (
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/snapshot"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -97,14 +98,18 @@ func Snapshot(ctx context.Context, wasm []byte, o *Options) (*Result, error) {
 		if r, err = r.Spill(x.places); err != nil {
 			return nil, err
 		}
-		again, err := start(ctx, r, o, begin)
+		quiet := *o
+		if o.Output != nil {
+			quiet.Output = io.Discard // it has been written
+		}
+		again, err := start(ctx, r, &quiet, begin)
 		if err != nil {
 			return nil, err
 		}
 		before := x
 		before.close()
 		if x = again; !slices.Equal(x.places, before.places) {
-			return nil, snapshot.Errorf("the program does not do the same each time: it has called %s.%s from elsewhere", snapshot.MarkerModule, snapshot.MarkerName)
+			return nil, snapshot.Errorf("the program does not do the same each time: it has called %s.%s from elsewhere", abi.MarkerModule, abi.MarkerName)
 		}
 	}
 	state, err := x.state()
@@ -156,7 +161,7 @@ func choose(r *snapshot.Running, o *Options) (*beginning, error) {
 	case b.initialize:
 		return b, nil
 	case exports(r.Original, startName) != nil:
-		return nil, snapshot.Errorf("%s runs the program to its end, and the module does not import %s.%s, whose call says where to stop", startName, snapshot.MarkerModule, snapshot.MarkerName)
+		return nil, snapshot.Errorf("%s runs the program to its end, and the module does not import %s.%s, whose call says where to stop", startName, abi.MarkerModule, abi.MarkerName)
 	default:
 		return nil, snapshot.Errorf("the module exports neither %s nor %s; name the function that initialises it", initializeName, startName)
 	}
@@ -310,7 +315,7 @@ func (x *run) imports(o *Options) host.Imports {
 	add(x.system.imports())
 	add(o.Imports)
 	if x.running.Marker {
-		add(host.Imports{snapshot.MarkerModule: {snapshot.MarkerName: host.RawFunc{Func: func(c *host.Caller, _, _ []uint64) error { return x.marked(c, o) }}}})
+		add(host.Imports{abi.MarkerModule: {abi.MarkerName: host.RawFunc{Func: func(c *host.Caller, _, _ []uint64) error { return x.marked(c, o) }}}})
 	}
 	return all
 }
@@ -329,7 +334,7 @@ func (x *run) marked(c *host.Caller, o *Options) error {
 	case x.ended:
 		return nil
 	case x.inst == nil:
-		return x.system.refuse("calls %s.%s while it is instantiated", snapshot.MarkerModule, snapshot.MarkerName)
+		return x.system.refuse("calls %s.%s while it is instantiated", abi.MarkerModule, abi.MarkerName)
 	}
 	x.ended = true
 	var err error
@@ -340,7 +345,7 @@ func (x *run) marked(c *host.Caller, o *Options) error {
 		places = append(places, p)
 	})
 	if own := len(c.Frames()); len(places) > own && (own < cap(make([]int, 64)) || len(o.Imports) > 0) {
-		return x.system.refuse("calls %s.%s in a call from a Go function that the program has called", snapshot.MarkerModule, snapshot.MarkerName)
+		return x.system.refuse("calls %s.%s in a call from a Go function that the program has called", abi.MarkerModule, abi.MarkerName)
 	}
 	if err != nil {
 		return err
@@ -427,7 +432,7 @@ func (x *run) state() (*snapshot.State, error) {
 		}
 	}
 	if x.places != nil {
-		s.Frames, err = x.frames()
+		s.Frames, err = x.frames(funcs)
 	}
 	return s, err
 }
@@ -494,7 +499,7 @@ func (x *run) ref(v any, imported map[uint64]uint32, where string, args ...any) 
 }
 
 // frames returns the calls that are under way.
-func (x *run) frames() ([]snapshot.Frame, error) {
+func (x *run) frames(funcs map[uint64]uint32) ([]snapshot.Frame, error) {
 	mem, err := x.inst.Memory(x.running.RecordsName())
 	if err != nil {
 		return nil, err
@@ -503,7 +508,17 @@ func (x *run) frames() ([]snapshot.Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	frames, err := x.running.ReadFrames(mem.Bytes()[:uint32(end.I32())])
+	refs, err := x.inst.Table(x.running.RefsName())
+	if err != nil {
+		return nil, err
+	}
+	frames, err := x.running.ReadFrames(mem.Bytes()[:uint32(end.I32())], func(i uint32) (snapshot.Ref, error) {
+		v, err := refs.Get(i)
+		if err != nil {
+			return 0, err
+		}
+		return x.ref(v, funcs, "a local or an operand")
+	})
 	if err == nil && !slices.EqualFunc(frames, x.places, func(f snapshot.Frame, p snapshot.Place) bool { return f.Func == p.Func && f.Call == p.Call }) {
 		err = snapshot.Errorf("the calls that are under way are not those that have been written down")
 	}

@@ -171,9 +171,11 @@ func TestResumed(t *testing.T) {
 	(import "env" "tell" (func $tell (param i32)))
 	(memory (export "memory") 1)
 	(type $ii (func (param i32 i32) (result i32)))
-	(table 3 funcref) (elem (i32.const 1) $deep)
+	(table 3 funcref) (elem (i32.const 1) $deep) (elem declare func $other)
 	(global $n (mut i32) (i32.const 0))
-	(func $deep (type $ii) (local $x i64) (local $i i32) (local $v v128)
+	(func $other (type $ii) (i32.const 7000))
+	(func $deep (type $ii) (local $x i64) (local $i i32) (local $v v128) (local $f funcref) (local $none externref) (local $e f32)
+	  (local.set $f (ref.func $other)) (local.set $e (f32.const 2.5))
 	  (local.set $x (i64.const 1000))
 	  (local.set $v (v128.const i64x2 7 8))
 	  (call $tell (i32.const 1))
@@ -198,7 +200,11 @@ func TestResumed(t *testing.T) {
 	      (call $tell (i32.const 3))
 	      (local.set $i) (i32.wrap_i64) (i32.add (local.get $i)) (local.set $i) (i32.trunc_f64_s (f64.mul (f64.const 8))) (i32.add (local.get $i))))
 	  (i32.add (i32.wrap_i64 (local.get $x)))
-	  (i32.add (i32.wrap_i64 (i64x2.extract_lane 1 (local.get $v)))))
+	  (i32.add (i32.wrap_i64 (i64x2.extract_lane 1 (local.get $v))))
+	  (table.set (i32.const 2) (local.get $f))
+	  (i32.add (call_indirect (type $ii) (i32.const 0) (i32.const 0) (i32.const 2)))
+	  (i32.add (ref.is_null (local.get $none)))
+	  (i32.add (i32.trunc_f32_s (f32.mul (local.get $e) (f32.const 2)))))
 	(func (export "_start")
 	  (block (loop (call $tell (call $deep (i32.const 2) (i32.const 0)))
 	    (global.set $n (i32.add (global.get $n) (i32.const 1)))
@@ -253,7 +259,7 @@ func TestRefused(t *testing.T) {
 		"a trap":              {`(func (export "_initialize") unreachable)`, "unreachable", initialize.Options{}},
 		"a marker of a type":  {`(import "waot" "snapshot" (func (param i32))) (func (export "_initialize"))`, "neither parameters nor results", initialize.Options{}},
 		"a marker too early":  {`(import "waot" "snapshot" (func $m)) (func $s (call $m)) (start $s) (func (export "_start"))`, "while it is instantiated", initialize.Options{}},
-		"a reference in code": {`(import "waot" "snapshot" (func $m)) (func (export "_start") (local funcref) (local.set 0 (ref.func $f)) (call $m)) (func $f (export "f"))`, "has a reference in a local", initialize.Options{}},
+		"a reference in code": {`(import "waot" "snapshot" (func $m)) (import "env" "f" (func $f (result externref))) (func (export "_start") (local externref) (local.set 0 (call $f)) (call $m))`, "a reference to a value of the host in a local", initialize.Options{Imports: host.Imports{"env": {"f": func() any { return "x" }}}}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

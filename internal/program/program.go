@@ -144,6 +144,9 @@ func checkImports(m *meta.Module) error {
 		if f.Import == nil {
 			break // imports come first
 		}
+		if f.Import.Module == abi.MarkerModule && f.Import.Name == abi.MarkerName && m.Types[f.Type].Equal(&abi.FuncType{}) {
+			continue
+		}
 		n := slices.IndexFunc(abi.WASIFunctions[:], func(w abi.WASIFunc) bool { return w.Name == f.Import.Name })
 		switch {
 		case f.Import.Module != abi.WASIModule || n < 0:

@@ -53,6 +53,9 @@ func appendLocals(b []byte, locals []wasmfront.ValType) []byte {
 	return append(encode.Index(b, n), groups...)
 }
 
+// noType is the type of a block without parameters and results.
+const noType = 0x40
+
 // index appends an operator with an index.
 func index(b []byte, op wasmfront.Opcode, i uint32) []byte {
 	return encode.Index(encode.Opcode(b, op), i)
@@ -71,7 +74,7 @@ func i32(b []byte, x uint32) []byte {
 	return encode.Const(b, &wasmfront.ConstOp{Op: wasmfront.OpI32Const, Bits: uint64(x)})
 }
 
-// constant returns the operator that pushes a value. The function of a reference is the new module's.
+// constant returns the operator that pushes a value.
 func constant(t wasmfront.ValType, v Value) wasmfront.ConstOp {
 	if t.IsRef() && v.Ref != Null {
 		return wasmfront.ConstOp{Op: wasmfront.OpRefFunc, Index: uint32(v.Ref)}

@@ -47,8 +47,9 @@ const (
 	ofFunc    = "function"
 	ofData    = "dropped data"
 	ofElem    = "dropped elements"
-	ofRecords = "records" // the memory
-	ofEnd     = "end"     // the global that has the end of the records
+	ofRecords = "records"    // the memory
+	ofRefs    = "references" // the table of the records
+	ofEnd     = "end"        // the global that has the end of the records
 )
 
 // name returns the name of what is exported in addition.
@@ -62,8 +63,9 @@ func (r *Running) FuncName(i int) string        { return r.name(ofFunc, i) }
 func (r *Running) DroppedDataName(i int) string { return r.name(ofData, i) }
 func (r *Running) DroppedElemName(i int) string { return r.name(ofElem, i) }
 
-// RecordsName and EndName are the names of the memory and the global of Spill.
+// RecordsName, RefsName and EndName are the names of the memory, the table and the global of Spill.
 func (r *Running) RecordsName() string { return r.name(ofRecords, 0) }
+func (r *Running) RefsName() string    { return r.name(ofRefs, 0) }
 func (r *Running) EndName() string     { return r.name(ofEnd, 0) }
 
 // Instrument returns the module to run for the initialisation of wasm. The errors are those of validation, and an *Error.
@@ -144,7 +146,9 @@ func (r *Running) build() (err error) {
 	if len(r.sites) > 0 {
 		z.end = z.global(r.EndName())
 		z.export(r.RecordsName(), abi.ExternMemory, len(m.Memories))
+		z.export(r.RefsName(), abi.ExternTable, len(m.Tables))
 		z.s.add(sectionMemory, 1, encode.Limits(nil, wasmfront.Limits{Min: 1}))
+		z.s.add(sectionTable, 1, encode.Limits([]byte{wasmfront.FuncRef.Code()}, wasmfront.Limits{}))
 	}
 	z.code()
 	z.s.add(sectionGlobal, z.numGlobals, z.globals)

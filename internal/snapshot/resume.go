@@ -76,8 +76,8 @@ func (r *resumer) body() ([]byte, error) {
 	r.out = appendLocals(nil, r.locals)
 	for i, t := range r.locals {
 		if v := r.frame.Locals[i]; v != (Value{Ref: Null}) {
-			c := constant(t, v)
-			r.out = index(encode.Const(r.out, &c), wasmfront.OpLocalSet, uint32(i))
+			r.constant(t, v)
+			r.out = index(r.out, wasmfront.OpLocalSet, uint32(i))
 		}
 	}
 	r.blocks(call)
@@ -160,8 +160,7 @@ func (r *resumer) blocks(call int) {
 			high = r.open[i+1].height
 		}
 		for k := o.height; k < high; k++ {
-			c := constant(r.operands[k], r.frame.Operands[k])
-			r.out = encode.Const(r.out, &c)
+			r.constant(r.operands[k], r.frame.Operands[k])
 		}
 	}
 	if !r.innermost {
@@ -179,6 +178,16 @@ func (r *resumer) blocks(call int) {
 			}
 		}
 	}
+}
+
+// constant writes a value of the frame.
+func (r *resumer) constant(t wasmfront.ValType, v Value) {
+	if t.IsRef() && v.Ref != Null {
+		r.z.keep(uint32(v.Ref))
+		r.z.refs[v.Ref] = true
+	}
+	c := constant(t, r.z.value(v))
+	r.out = encode.Const(r.out, &c)
 }
 
 // begin opens what stands for a block.
@@ -207,7 +216,6 @@ func (r *resumer) end(i int) {
 
 func (r *resumer) openBlock(op wasmfront.Opcode, params, results []wasmfront.ValType) {
 	r.out = encode.Opcode(r.out, op)
-	const noType = 0x40
 	switch {
 	case len(params)+len(results) == 0:
 		r.out = append(r.out, noType)

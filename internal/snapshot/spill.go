@@ -11,6 +11,7 @@ import (
 )
 
 // Records lie one behind the other, in units of 16 bytes: the number of the site, the locals, and the operands below the arguments of the call. Each record is there as long as its call.
+// References to functions are in a table, at the number of their unit; of those to the host it is only noted whether they are null.
 const recordUnit = 16
 
 // spiller changes a function with sites. Code inside of a block cannot reach the operands that are below it. So what is below the blocks around a site is copied to locals where these begin.
@@ -147,14 +148,25 @@ func (p *spiller) record(s *site, v *validate.Func, op *wasmfront.Operator) []by
 	size := uint32(recordUnit * (1 + len(from)))
 	code := z.reserve(pop(nil, top), size)
 	memory := uint32(len(z.m.Memories))
-	for i, t := range slices.Concat(s.locals, s.operands) {
-		code = index(index(code, wasmfront.OpGlobalGet, z.end), wasmfront.OpLocalGet, from[i])
+	types := slices.Concat(s.locals, s.operands)
+	if slices.Contains(types, wasmfront.FuncRef) {
+		code = z.reserveRefs(code, size)
+	}
+	for i, t := range types {
+		at := uint32(1 + i)
+		code = index(code, wasmfront.OpGlobalGet, z.end)
+		if t == wasmfront.FuncRef {
+			code = plain(i32(plain(i32(code, recordUnit), wasmfront.OpI32DivU), at), wasmfront.OpI32Add)
+			code = index(index(code, wasmfront.OpLocalGet, from[i]), wasmfront.OpTableSet, uint32(len(z.m.Tables)))
+			continue
+		}
+		code = index(code, wasmfront.OpLocalGet, from[i])
 		store := storeOf[t.Class()]
 		if t.IsRef() {
 			code = plain(code, wasmfront.OpRefIsNull, wasmfront.OpI32Eqz)
 			store = wasmfront.OpI32Store
 		}
-		code = storeTo(code, store, memory, uint32(recordUnit*(1+i)))
+		code = storeTo(code, store, memory, recordUnit*at)
 	}
 	number := slices.IndexFunc(z.sites, func(x site) bool { return x.Place == s.Place })
 	code = storeTo(i32(index(code, wasmfront.OpGlobalGet, z.end), uint32(number)), wasmfront.OpI32Store, memory, 0)
@@ -183,31 +195,49 @@ func (z *instrumenter) reserve(b []byte, size uint32) []byte {
 	memory := uint32(len(z.m.Memories))
 	b = plain(i32(index(b, wasmfront.OpGlobalGet, z.end), size), wasmfront.OpI32Add)
 	b = plain(i32(index(b, wasmfront.OpMemorySize, memory), 16), wasmfront.OpI32Shl, wasmfront.OpI32GtU)
-	const noType = 0x40
 	b = append(plain(b, wasmfront.OpIf), noType)
 	b = index(i32(b, pages), wasmfront.OpMemoryGrow, memory)
 	return plain(b, wasmfront.OpDrop, wasmfront.OpEnd)
 }
 
-// ReadFrames returns the calls that are under way, the outermost first, from the records.
-func (r *Running) ReadFrames(records []byte) ([]Frame, error) {
+// reserveRefs is reserve for the table of the records.
+func (z *instrumenter) reserveRefs(b []byte, size uint32) []byte {
+	const more = wasmfront.MaxLocals + wasmfront.MaxOperands // more than any record has
+	table := uint32(len(z.m.Tables))
+	b = plain(i32(index(b, wasmfront.OpGlobalGet, z.end), size), wasmfront.OpI32Add)
+	b = plain(index(plain(i32(b, recordUnit), wasmfront.OpI32DivU), wasmfront.OpTableSize, table), wasmfront.OpI32GtU)
+	b = append(plain(b, wasmfront.OpIf), noType)
+	b = encode.Const(b, &wasmfront.ConstOp{Op: wasmfront.OpRefNull, Type: wasmfront.FuncRef})
+	b = index(i32(b, more), wasmfront.OpTableGrow, table)
+	return plain(b, wasmfront.OpDrop, wasmfront.OpEnd)
+}
+
+// ReadFrames returns the calls that are under way, the outermost first, from the records; ref returns an element of their table.
+func (r *Running) ReadFrames(records []byte, ref func(i uint32) (Ref, error)) ([]Frame, error) {
 	var frames []Frame
-	for len(records) > 0 {
-		s := &r.sites[binary.LittleEndian.Uint32(records)]
+	for at := 0; at < len(records); {
+		s := &r.sites[binary.LittleEndian.Uint32(records[at:])]
 		f := Frame{Func: s.Func, Call: s.Call}
-		records = records[recordUnit:]
+		at += recordUnit
 		for i, t := range slices.Concat(s.locals, s.operands) {
-			v := Value{binary.LittleEndian.Uint64(records), binary.LittleEndian.Uint64(records[8:]), Null}
-			records = records[recordUnit:]
-			if t.Bits() < 128 {
+			v := Value{binary.LittleEndian.Uint64(records[at:]), binary.LittleEndian.Uint64(records[at+8:]), Null}
+			switch {
+			case t == wasmfront.FuncRef:
+				x, err := ref(uint32(at / recordUnit))
+				if err != nil {
+					return nil, err
+				}
+				v = Value{Ref: x}
+			case t.IsRef() && uint32(v.Bits) != 0:
+				return nil, Errorf("function %d has a reference to a value of the host in a local or an operand", s.Func)
+			case t.IsRef():
+				v = Value{Ref: Null}
+			case t.Bits() == 32:
+				v.Bits, v.High = uint64(uint32(v.Bits)), 0
+			case t.Bits() == 64:
 				v.High = 0
 			}
-			if t.Bits() < 64 || t.IsRef() {
-				v.Bits = uint64(uint32(v.Bits))
-			}
-			if t.IsRef() && v.Bits != 0 {
-				return nil, Errorf("function %d has a reference in a local or an operand; a snapshot of a running program may have none there", s.Func)
-			}
+			at += recordUnit
 			if i < len(s.locals) {
 				f.Locals = append(f.Locals, v)
 			} else {

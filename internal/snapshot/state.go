@@ -47,12 +47,6 @@ type Frame struct {
 	Operands []Value
 }
 
-// Marker is the import, a function without parameters and results, where a program wants to be frozen while it runs.
-const (
-	MarkerModule = "waot"
-	MarkerName   = "snapshot"
-)
-
 // Error says why a module cannot be frozen. It is nothing that is wrong with the module.
 type Error struct{ Reason string }
 
@@ -69,7 +63,7 @@ func markerOf(m *wasmfront.Module) (uint32, error) {
 	found := none
 	for i := range m.Imports {
 		imp := &m.Imports[i]
-		if imp.Kind != abi.ExternFunc || imp.Module != MarkerModule || imp.Name != MarkerName {
+		if imp.Kind != abi.ExternFunc || imp.Module != abi.MarkerModule || imp.Name != abi.MarkerName {
 			continue
 		}
 		if t := m.FuncType(imp.Index); len(t.Params)+len(t.Results) > 0 {

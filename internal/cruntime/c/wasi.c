@@ -1587,6 +1587,10 @@ void waot_wasi_close(waot_instance *inst)
 
 /* ---- The functions: arguments, environment, clocks, the process ---- */
 
+/* The marker, whose call says where a program is to be frozen (docs/snapshots.md), does nothing once it has been compiled. */
+__attribute__((weak)) void waot_marker(void) __asm__("waot..snapshot");
+void waot_marker(void) {}
+
 /* WASI_FUNCTION begins the definition of one of the functions. Its symbol has dots, as those of all imports: docs/object.md. */
 #define WASI_FUNCTION(result, name, params) \
 	result wasi_snapshot_preview1_##name params __asm__("wasi_snapshot_preview1.." #name); \

@@ -19,7 +19,6 @@ import (
 	"github.com/waot-project/waot/internal/proof/randprog"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/internal/proof/wasmgen"
-	"github.com/waot-project/waot/internal/snapshot"
 	"github.com/waot-project/waot/internal/wasmedit"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
@@ -156,7 +155,7 @@ func newFreezing(seed uint64) (*freezing, error) {
 	}
 	f.wasm = f.fresh
 	if f.marked {
-		m.Funcs[0] = wasmedit.Func{Import: &wasmedit.Import{Module: snapshot.MarkerModule, Name: snapshot.MarkerName}}
+		m.Funcs[0] = wasmedit.Func{Import: &wasmedit.Import{Module: abi.MarkerModule, Name: abi.MarkerName}}
 		f.wasm, err = m.Encode()
 	}
 	return f, err
