@@ -148,9 +148,10 @@ void waot_instance_free(waot_instance *instance);
 
 /* waot_instance_reset makes an initialised instance, also one whose init function failed, what it was when it was new: its own memories, tables and
  * globals, and segments that were dropped. Then init and initialize run again. All addresses stay as they are, and so does what the instance
- * imports, but for active segments. caller is waot_caller() in a function that compiled code may have called: neither there nor inside waot_try
- * is anything reset. It returns 0 or a code, also in *trap; after a trap, WAOT_THROWN, WAOT_EXIT or WAOT_ERROR_MEMORY the instance must not be used unless another reset succeeds, and
- * after another code nothing has happened. */
+ * imports, WASI included, but for active segments. caller is waot_caller(), which is not NULL in a function that compiled code has called: there,
+ * and inside waot_try, the result is WAOT_ERROR_BUSY. The others are 0, WAOT_ERROR_STATE, and WAOT_ERROR_IMPORT if another instance needs more than
+ * what this one begins with, and nothing has happened then; and WAOT_ERROR_MEMORY and those of waot_try: then the instance must not be used unless another
+ * reset succeeds. All but 0 are in *trap, too. */
 int waot_instance_reset(waot_instance *instance, const waot_instance *caller, waot_trap *trap);
 
 /* waot_moved returns where something of the linked instance's code or data is in another instance. */
