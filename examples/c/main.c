@@ -17,7 +17,7 @@ struct job {
 static void run(void *p)
 {
 	struct job *job = p;
-	squash_reset();
+	squash_export_reset();
 	uint32_t from = (uint32_t)squash_allocate((int32_t)job->size);
 	job->at = (uint32_t)squash_allocate(squash_bound((int32_t)job->size));
 	uint32_t back = (uint32_t)squash_allocate((int32_t)job->size);

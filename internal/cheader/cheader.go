@@ -284,7 +284,7 @@ func (g *generator) exportStruct() {
 	g.line("};\n")
 }
 
-// further writes the functions that make further instances.
+// further writes the functions that make further instances, and reset any.
 func (g *generator) further() {
 	param, argument, list := g.instantiation()
 	p := g.prefix
@@ -310,6 +310,10 @@ func (g *generator) further() {
 	g.line("/* Frees a further instance. */")
 	g.own("void ", "delete", fmt.Sprintf("struct %s_exports *exports", p))
 	g.line("{\n\twaot_instance_free(exports->instance);\n\texports->instance = NULL;\n}\n")
+	g.line("/* Makes an instance, further or linked, what it was when it was new, and runs what ran then. All pointers to it stay valid. Returns 0 or why not, as waot_instance_reset does. */")
+	g.line("__attribute__((always_inline))") // so that waot_caller looks at the function that calls it
+	g.own("int ", "reset", "waot_instance *instance, waot_trap *trap")
+	g.line("{\n\treturn waot_instance_reset(instance, waot_caller(), trap);\n}\n")
 }
 
 // fillField sets the field of export i.

@@ -29,6 +29,7 @@ func TestExportNames(t *testing.T) {
 		{"p", "a-b a_b a.b", "p_aZ2db p_a_b p_aZ2eb"},
 		{"p", "new delete_ delete", "p_export_new p_delete_ p_export_delete"},
 		{"p", "new export_new", "p_export_new_ p_export_new"},
+		{"p", "reset map", "p_export_reset p_export_map"},
 		{"p", "aZ2db a-b", "p_aZ2db p_a_b"},
 		{"p", "x- x_ xZ2d", "p_export_x_ p_x_ p_xZ2d"},
 		{"size", "t s", "size_export_t size_s"},

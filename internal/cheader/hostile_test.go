@@ -220,7 +220,7 @@ func hostilePrefixes(t *testing.T, list []string, last bool) (files [][]byte) {
 
 // mixtures returns n words of pieces that are reserved, or meaningful to the generator.
 func mixtures(r *rand.Rand, n int) (list []string) {
-	pieces := []string{"INT32", "C", "MAX", "waot", "WAOT", "EXIT", "MODULE", "H", "_", "_", "_", "t", "size", "new", "start", "delete", "instance", "import",
+	pieces := []string{"INT32", "C", "MAX", "waot", "WAOT", "EXIT", "MODULE", "H", "_", "_", "_", "t", "size", "new", "start", "delete", "reset", "instance", "import",
 		"export", "m", "Z", "5f", "2d", "-", ".", "é", "9", "static", "assert", "va", "arg", "int", "xor", "eq", "atomic", "load", "PRI", "d", "object", "imports"}
 	for range n {
 		w := ""

@@ -36,7 +36,7 @@ func isReservedStart(s string) bool {
 }
 
 // ownNames are what the header declares itself, behind the prefix.
-var ownNames = [...]string{"instance", "instantiate", "imports", "exports", "map", "start", "new", "delete", "_object"}
+var ownNames = [...]string{"instance", "instantiate", "imports", "exports", "map", "start", "new", "delete", "reset", "_object"}
 
 // runtimePrefix begins the names of the runtime's functions, which modules must not call, and macroPrefix those of its constants and macros.
 const (

@@ -74,7 +74,7 @@ func (c *toolchain) missing() string {
 	return ""
 }
 
-func tool(t *testing.T, dir string, args ...string) {
+func tool(t testing.TB, dir string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // for a busy machine
 	defer cancel()
@@ -85,7 +85,7 @@ func tool(t *testing.T, dir string, args ...string) {
 	}
 }
 
-func write(t *testing.T, dir, name string, data []byte) {
+func write(t testing.TB, dir, name string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
 		t.Fatal(err)
@@ -93,13 +93,17 @@ func write(t *testing.T, dir, name string, data []byte) {
 }
 
 // addModule compiles testdata/name.wat into dir, as an object with a header.
-func addModule(t *testing.T, dir, name, target string) {
+func addModule(t *testing.T, dir, name string, o compile.Options) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name + ".wat")
 	if err != nil {
 		t.Fatal(err)
 	}
-	addText(t, dir, name, target, text)
+	m, err := wat.Assemble(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addWasm(t, dir, name, o, m.Wasm)
 }
 
 func addText(t *testing.T, dir, name, target string, text []byte) {
@@ -108,7 +112,14 @@ func addText(t *testing.T, dir, name, target string, text []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := compile.Module(m.Wasm, compile.Options{Name: name, Target: target, OptLevel: opt.Level(1)})
+	addWasm(t, dir, name, compile.Options{Target: target}, m.Wasm)
+}
+
+// addWasm compiles a module with options that lack the name and the level.
+func addWasm(t testing.TB, dir, name string, o compile.Options, wasm []byte) {
+	t.Helper()
+	o.Name, o.OptLevel = name, opt.Level(1)
+	r, err := compile.Module(wasm, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +138,13 @@ func addText(t *testing.T, dir, name, target string, text []byte) {
 // build builds testdata/source, which includes the headers of the modules, and returns the program's file.
 func (c *toolchain) build(t *testing.T, source string, modules ...string) string {
 	t.Helper()
+	return c.buildWith(t, compile.Options{}, source, modules...)
+}
+
+// buildWith is build with options for the modules.
+func (c *toolchain) buildWith(t *testing.T, o compile.Options, source string, modules ...string) string {
+	t.Helper()
+	o.Target = c.target
 	if tool := c.missing(); tool != "" {
 		testenv.Missing(t, "no "+tool)
 	}
@@ -141,7 +159,7 @@ func (c *toolchain) build(t *testing.T, source string, modules ...string) string
 	write(t, dir, "program.c", text)
 	objects := []string{"program.o", "waot_runtime.o"}
 	for _, m := range modules {
-		addModule(t, dir, m, c.target)
+		addModule(t, dir, m, o)
 		objects = append(objects, m+".o")
 	}
 	slower := "-DSLOWER=100"

@@ -51,11 +51,11 @@ CORE_INLINE long waot_sys_call(long n, long a, long b, long c, long d, long e, l
 
 enum {
 #ifdef __x86_64__
-	CORE_NR_read = 0, CORE_NR_write = 1, CORE_NR_close = 3, CORE_NR_mmap = 9, CORE_NR_mprotect = 10, CORE_NR_munmap = 11,
+	CORE_NR_read = 0, CORE_NR_write = 1, CORE_NR_close = 3, CORE_NR_mmap = 9, CORE_NR_mprotect = 10, CORE_NR_munmap = 11, CORE_NR_mincore = 27, CORE_NR_madvise = 28,
 	CORE_NR_rt_sigaction = 13, CORE_NR_rt_sigprocmask = 14, CORE_NR_rt_sigpending = 127, CORE_NR_rt_sigtimedwait = 128, CORE_NR_getpid = 39, CORE_NR_sigaltstack = 131, CORE_NR_gettid = 186,
 	CORE_NR_exit_group = 231, CORE_NR_tgkill = 234, CORE_NR_openat = 257, CORE_NR_statx = 332,
 #else
-	CORE_NR_read = 63, CORE_NR_write = 64, CORE_NR_close = 57, CORE_NR_mmap = 222, CORE_NR_mprotect = 226, CORE_NR_munmap = 215,
+	CORE_NR_read = 63, CORE_NR_write = 64, CORE_NR_close = 57, CORE_NR_mmap = 222, CORE_NR_mprotect = 226, CORE_NR_munmap = 215, CORE_NR_mincore = 232, CORE_NR_madvise = 233,
 	CORE_NR_rt_sigaction = 134, CORE_NR_rt_sigprocmask = 135, CORE_NR_rt_sigpending = 136, CORE_NR_rt_sigtimedwait = 137, CORE_NR_getpid = 172, CORE_NR_sigaltstack = 132, CORE_NR_gettid = 178,
 	CORE_NR_exit_group = 94, CORE_NR_tgkill = 131, CORE_NR_openat = 56, CORE_NR_statx = 291,
 #endif
@@ -305,7 +305,7 @@ const char *waot_text(int code)
 	};
 	static const char *const errors[] = {
 		"the object and the runtime have different versions", "the code needs another processor", "an import is missing or does not fit",
-		"out of memory", "the instance exists already",
+		"out of memory", "the instance exists already", "compiled code may be running",
 	};
 	if (code >= 0 && (size_t)code < sizeof traps / sizeof *traps)
 		return traps[code];
@@ -846,8 +846,10 @@ struct waot_instance {
 	char *span;                     /* what a further instance occupies */
 	uint64_t span_size;
 	char *pristine;                 /* copy of the linked instance's data before init */
+	char *filled;                   /* copy of this instance's data before init, NULL before the first reset */
 	struct core_file *file;         /* where the linked instance's code comes from, NULL before it is looked for */
 	void *user, *wasi;
+	void (*initialize)(void);       /* what runs behind init, or NULL */
 	int state;
 };
 
@@ -905,7 +907,7 @@ static waot_instance *core_add(const waot_object *o, uint64_t delta)
 	i->delta = delta;
 	i->span = NULL;
 	i->span_size = 0;
-	i->pristine = NULL;
+	i->pristine = i->filled = NULL;
 	i->file = NULL;
 	i->user = i->wasi = NULL;
 	i->state = CORE_NEW;
@@ -935,6 +937,14 @@ waot_instance *waot_instance_of(const waot_object *o)
 void *waot_moved(waot_instance *i, const void *linked) { return (void *)((uint64_t)linked + i->delta); }
 void **waot_instance_user(waot_instance *i) { return &i->user; }
 void **waot_instance_wasi(waot_instance *i) { return &i->wasi; }
+
+/* core_slots is how many memories and tables an object has; core_slot is one of them, memories first. */
+static uint64_t core_slots(const waot_object *o) { return o->num_memories + o->num_tables; }
+
+static const struct waot_slot *core_slot(const waot_object *o, uint64_t n)
+{
+	return n < o->num_memories ? &o->memories[n] : &o->tables[n - o->num_memories];
+}
 
 /* core_base is where the base of a memory or table of the instance is kept. */
 static void **core_base(waot_instance *i, const struct waot_slot *s) { return (void **)waot_moved(i, s->base); }
@@ -1018,9 +1028,9 @@ static void *core_own(bool memory, uint64_t min, uint64_t max, uint64_t spare)
 static uint64_t core_least(const waot_object *o, uint64_t n)
 {
 	uint64_t least = 4 << 20;
-	for (; n < o->num_memories + o->num_tables; n++) {
+	for (; n < core_slots(o); n++) {
 		bool memory = n < o->num_memories;
-		const struct waot_slot *s = memory ? &o->memories[n] : &o->tables[n - o->num_memories];
+		const struct waot_slot *s = core_slot(o, n);
 		if (!(s->flags & 1))
 			least += CORE_PAGE + core_page_up(s->min * (memory ? WAOT_PAGE : 8));
 	}
@@ -1726,8 +1736,8 @@ static int core_check(const waot_object *o, struct core_meta *m)
 static void core_release(waot_instance *i)
 {
 	const waot_object *o = i->object;
-	for (uint64_t n = 0; n < o->num_memories + o->num_tables; n++) {
-		const struct waot_slot *s = n < o->num_memories ? &o->memories[n] : &o->tables[n - o->num_memories];
+	for (uint64_t n = 0; n < core_slots(o); n++) {
+		const struct waot_slot *s = core_slot(o, n);
 		if (!(s->flags & 1)) {
 			core_free_block(*core_base(i, s));
 			*core_base(i, s) = NULL;
@@ -1739,9 +1749,9 @@ static void core_release(waot_instance *i)
 static int core_fill(waot_instance *i, struct core_meta *m, void *const *imports, waot_trap *t)
 {
 	const waot_object *o = i->object;
-	for (uint64_t n = 0; n < o->num_memories + o->num_tables; n++) {
+	for (uint64_t n = 0; n < core_slots(o); n++) {
 		bool memory = n < o->num_memories;
-		const struct waot_slot *s = memory ? &o->memories[n] : &o->tables[n - o->num_memories];
+		const struct waot_slot *s = core_slot(o, n);
 		uint64_t *base;
 		if (s->flags & 1) {
 			base = (uint64_t *)*imports++;
@@ -1792,6 +1802,19 @@ static void core_run_start(void *p)
 		s->initialize();
 }
 
+/* core_begin runs the init function and what is behind it, in an instance that is as it is before. */
+static int core_begin(waot_instance *i, waot_trap *t)
+{
+	struct core_start s;
+	uint64_t init = (uint64_t)i->object->init + i->delta;
+	memcpy(&s.init, &init, sizeof init);
+	s.initialize = i->initialize;
+	waot_trap here;
+	int code = waot_try(t ? t : &here, core_run_start, &s);
+	i->state = code ? CORE_FAILED : CORE_READY;
+	return code;
+}
+
 #ifndef WAOT_STANDALONE
 /* core_keep keeps a copy of the linked instance's data as it is before init; further instances begin with it. */
 static bool core_keep(waot_instance *i)
@@ -1837,14 +1860,8 @@ int waot_instance_init(waot_instance *i, void *const *imports, void (*initialize
 		i->state = CORE_NEW; /* nothing but its words has changed */
 		return code;
 	}
-	struct core_start s;
-	uint64_t init = (uint64_t)i->object->init + i->delta;
-	memcpy(&s.init, &init, sizeof init);
-	s.initialize = initialize;
-	waot_trap here;
-	code = waot_try(t ? t : &here, core_run_start, &s);
-	i->state = code ? CORE_FAILED : CORE_READY;
-	return code;
+	i->initialize = initialize;
+	return core_begin(i, t);
 }
 
 #ifndef WAOT_STANDALONE
@@ -2183,11 +2200,140 @@ void waot_instance_free(waot_instance *i)
 	if (i->wasi)
 		waot_wasi_close(i);
 	core_release(i);
+	core_unmap(i->filled, core_page_up(i->object->instance_size));
 	core_lock();
 	__atomic_store_n(&i->text_size, 0, __ATOMIC_RELEASE);
 	core_unmap(i->span, i->span_size);
 	i->state = CORE_FREE;
 	core_unlock();
+}
+
+/* ---- Resets ---- */
+
+/* core_put_word puts a word of the instance's data, as it is now, into a copy of the data. */
+static void core_put_word(waot_instance *i, char *copy, const void *linked)
+{
+	memcpy(copy + ((const char *)linked - i->object->instance), waot_moved(i, linked), 8);
+}
+
+/* core_filled returns the instance's data as they are when init runs: those of the object, with the words that core_fill sets, which nothing changes
+ * later. They are made once, as moving takes longer than copying. NULL: no memory. */
+static const char *core_filled(waot_instance *i)
+{
+	const waot_object *o = i->object;
+	struct core_meta m;
+	if (i->filled || !core_read_meta(o, &m))
+		return i->filled;
+	waot_instance *linked = waot_instance_of(o);
+	char *copy = (char *)core_map(NULL, core_page_up(o->instance_size), CORE_PROT_RW, CORE_MAP_ANON, -1, 0);
+	if (!copy)
+		return NULL;
+	memcpy(copy, linked->pristine, o->instance_size);
+	core_move_data(o, &m, copy, i->delta);
+	for (uint64_t n = 0; n < core_slots(o); n++)
+		core_put_word(i, copy, core_slot(o, n)->base);
+	for (uint64_t n = core_number(&m.r); n > 0 && !m.r.bad; n--) {
+		struct core_global g = core_read_global(&m.r);
+		if (g.imported)
+			core_put_word(i, copy, o->instance + g.offset);
+	}
+	return i->filled = copy;
+}
+
+/* core_shrinks reports whether a reset leaves less than min of what is at base: it is the instance's own, and begins with less. */
+static bool core_shrinks(waot_instance *i, const void *base, uint64_t min)
+{
+	for (uint64_t n = 0; n < core_slots(i->object); n++) {
+		const struct waot_slot *s = core_slot(i->object, n);
+		if (!(s->flags & 1) && s->min < min && *core_base(i, s) == base)
+			return true;
+	}
+	return false;
+}
+
+/* core_is_needed reports whether another instance imports what a reset would make too small for it. */
+static bool core_is_needed(waot_instance *i)
+{
+	bool needed = false;
+	core_lock();
+	for (waot_instance *other = core_instances; other; other = other->next) {
+		for (uint64_t n = 0; other->state != CORE_FREE && n < core_slots(other->object); n++) {
+			const struct waot_slot *s = core_slot(other->object, n);
+			if (s->flags & 1 && core_shrinks(i, *core_base(other, s), s->min))
+				needed = true;
+		}
+	}
+	core_unlock();
+	return needed;
+}
+
+/* core_give_up makes memory zero: the kernel takes its pages, and gives others where they are touched again. */
+static void core_give_up(char *at, uint64_t size)
+{
+	const long dont_need = 4;
+	if (size > 0 && waot_sys_call(CORE_NR_madvise, (long)at, (long)size, dont_need, 0, 0, 0) != 0)
+		memset(at, 0, size); /* pages that are locked stay */
+}
+
+/* core_empty makes memory zero, from the start of a page on up to the end of one. It writes the pages that are there, if they are few: to touch new ones takes
+ * many times as long. The kernel takes all others, which it may have swapped out. Which are there is a hint and no more, and asked only of the first
+ * ones, where programs write first. */
+static void core_empty(char *at, uint64_t size)
+{
+	enum { looked = 1024, least_page = 4096, few = 64 };
+	uint8_t there[looked]; /* of each page, in the lowest bit */
+	uint64_t page = least_page, found = 0, from = 0;
+	while (page < CORE_PAGE && waot_sys_call(CORE_NR_mincore, (long)(at + page), 0, (long)there, 0, 0, 0) != 0)
+		page *= 2; /* that is not where a page begins */
+	size = (size + page - 1) & ~(page - 1);
+	uint64_t pages = (size < looked * least_page ? size : looked * least_page) / page;
+	if (waot_sys_call(CORE_NR_mincore, (long)at, (long)(pages * page), (long)there, 0, 0, 0) != 0)
+		pages = 0;
+	for (uint64_t n = 0; n < pages; n++)
+		found += there[n] & 1;
+	for (uint64_t n = 0; n < pages && found <= few; n++) {
+		if (there[n] & 1) {
+			core_give_up(at + from, n * page - from);
+			memset(at + n * page, 0, page);
+			from = (n + 1) * page;
+		}
+	}
+	core_give_up(at + from, size - from);
+}
+
+/* core_restore makes the instance's own memories, tables and data what they were before init. Bases stay, and limits, which other instances may have
+ * lowered. It reports whether it could. */
+static bool core_restore(waot_instance *i)
+{
+	const waot_object *o = i->object;
+	for (uint64_t n = 0; n < core_slots(o); n++) {
+		const struct waot_slot *s = core_slot(o, n);
+		if (s->flags & 1)
+			continue;
+		/* The size is in bytes or elements. */
+		uint64_t *base = (uint64_t *)*core_base(i, s), unit = n < o->num_memories ? 1 : 8;
+		uint64_t size = base[-1] * unit, least = s->min * (n < o->num_memories ? WAOT_PAGE : 8);
+		core_empty((char *)base, size);
+		if (!core_protect((char *)base + core_page_up(least), core_page_up(size) - core_page_up(least), CORE_PROT_NONE))
+			return false;
+		base[-1] = least / unit;
+	}
+	memcpy(waot_moved(i, o->instance), i->filled, o->instance_size);
+	return true;
+}
+
+int waot_instance_reset(waot_instance *i, const waot_instance *caller, waot_trap *t)
+{
+	if (caller || core_top)
+		return core_fail(t, WAOT_ERROR_BUSY, NULL);
+	if (!i || (i->state != CORE_READY && i->state != CORE_FAILED))
+		return core_fail(t, WAOT_ERROR_STATE, "the instance is not initialised");
+	if (core_is_needed(i))
+		return core_fail(t, WAOT_ERROR_IMPORT, "another instance imports a memory or table, and needs more than it begins with");
+	if (!core_filled(i))
+		return core_fail(t, WAOT_ERROR_MEMORY, NULL);
+	i->state = CORE_FAILED; /* until it is ready */
+	return core_restore(i) ? core_begin(i, t) : core_fail(t, WAOT_ERROR_MEMORY, NULL);
 }
 
 #endif

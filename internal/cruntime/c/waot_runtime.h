@@ -79,12 +79,13 @@ enum {
 	WAOT_TRAP_NULL_REFERENCE = 11,
 	WAOT_THROWN = 64,       /* a C function called waot_throw */
 	WAOT_EXIT = 65,         /* the program called proc_exit; the field status has its argument */
-	/* What instantiation may return besides. */
+	/* What instantiation and resets may return besides. */
 	WAOT_ERROR_ABI = -1,     /* the object and this runtime do not fit together */
 	WAOT_ERROR_CPU = -2,     /* the code needs another processor */
 	WAOT_ERROR_IMPORT = -3,  /* an imported memory, table or global is missing or too small */
 	WAOT_ERROR_MEMORY = -4,  /* the system gives no more memory or addresses */
-	WAOT_ERROR_STATE = -5    /* the instance exists already */
+	WAOT_ERROR_STATE = -5,   /* the instance exists already; or what is to be reset does not */
+	WAOT_ERROR_BUSY = -6     /* nothing is reset while compiled code may run */
 };
 
 #define WAOT_MAX_FRAMES 64
@@ -130,7 +131,7 @@ void waot_print(const waot_trap *trap, int fd);
 /* waot_text is the text of a code. */
 const char *waot_text(int code);
 
-/* Instances. Generated headers wrap these five. */
+/* Instances. Generated headers wrap these six. */
 
 /* waot_instance_of returns the instance that is linked into the program, whether initialised or not; NULL if there is no memory. */
 waot_instance *waot_instance_of(const waot_object *object);
@@ -144,6 +145,14 @@ int waot_instance_init(waot_instance *instance, void *const *imports, void (*ini
 
 /* waot_instance_free returns a further instance's memory. No code of it may run or be called any more. */
 void waot_instance_free(waot_instance *instance);
+
+/* waot_instance_reset makes an initialised instance, also one whose init function failed, what it was when it was new: its own memories, tables and
+ * globals, and segments that were dropped. Then init and initialize run again. All addresses stay as they are, and so does what the instance
+ * imports, WASI included, but for active segments. caller is waot_caller(), which is not NULL in a function that compiled code has called: there,
+ * and inside waot_try, the result is WAOT_ERROR_BUSY. The others are 0, WAOT_ERROR_STATE, and WAOT_ERROR_IMPORT if another instance needs more than
+ * what this one begins with, and nothing has happened then; and WAOT_ERROR_MEMORY and those of waot_try: then the instance must not be used unless another
+ * reset succeeds. All but 0 are in *trap, too. */
+int waot_instance_reset(waot_instance *instance, const waot_instance *caller, waot_trap *trap);
 
 /* waot_moved returns where something of the linked instance's code or data is in another instance. */
 void *waot_moved(waot_instance *instance, const void *linked);

@@ -45,7 +45,9 @@ static void *run(void *p)
 			fail("recurse", &trap);
 		if (w->exports.load(64) != w->number * ROUNDS + i)
 			fail("state", &trap);
-		/* Instances come and go while other threads trap. */
+		/* Instances come and go, and are reset, while other threads trap. */
+		if (i % 10 == 0 && (lib_reset(w->exports.instance, &trap) != 0 || w->exports.load(64) != 0))
+			fail("reset", &trap);
 		if (i % 20 == 0) {
 			struct lib_exports x;
 			if (lib_new(&x, &trap) != 0 || x.fib(10) != 55)

@@ -45,6 +45,7 @@ var (
 	boundsEdges = run{pkg: "host", pattern: "TestBoundsEdges"}
 	spareParts  = run{pkg: "host/inproc", pattern: "TestSpares$|TestRegionsZero|TestStacksGivenBack"}
 	resets      = run{pkg: "host", pattern: "TestReset"}
+	resetsInC   = run{pkg: "internal/cruntime", pattern: "TestReset$"}
 	fuelCounts  = run{pkg: "internal/proof/difftest", pattern: "TestFuel"}
 	fuelIdioms  = run{pkg: "internal/proof/difftest", pattern: "TestFuelIdioms"}
 	fuelHosts   = run{pkg: "host/inproc", pattern: "TestFuel"}
@@ -254,6 +255,23 @@ var kept = []keptFault{
 	{"host/inproc/reset.go", "m.clean(size, m.views.file < 0)", "m.clean(least, m.views.file < 0)", resets},
 	{"host/inproc/reset.go", "if has == m {", "if has == m && x.memories == nil {", resets},
 	{"host/inproc/reset.go", "if err := i.mayReset(); err != nil {", "if err := i.mayReset(); err == ErrBusy {", resets},
+	{"internal/cruntime/c/core.c", "core_empty((char *)base, size);\n", "core_empty((char *)base, size - 65536);\n", resetsInC},
+	{"internal/cruntime/c/core.c", "core_empty((char *)base, size);\n", "if (unit == 1)\n\t\t\tcore_empty((char *)base, size);\n", resetsInC},
+	{"internal/cruntime/c/core.c", "core_give_up(at + from, size - from);\n", "", resetsInC},
+	{"internal/cruntime/c/core.c", "memset(at + n * page, 0, page);", "memset(at + n * page, 0, page / 2);", resetsInC},
+	{"internal/cruntime/c/core.c", "dont_need, 0, 0, 0) != 0)", "dont_need, 0, 0, 0) > 0)", resetsInC},
+	{"internal/cruntime/c/core.c", "base[-1] = least / unit;", "if (unit > 1)\n\t\t\tbase[-1] = least / unit;", resetsInC},
+	{"internal/cruntime/c/core.c", "base[-1] = least / unit;", "if (unit == 1)\n\t\t\tbase[-1] = least / unit;", resetsInC},
+	{"internal/cruntime/c/core.c", "core_page_up(size) - core_page_up(least), CORE_PROT_NONE)", "0, CORE_PROT_NONE)", resetsInC},
+	{"internal/cruntime/c/core.c", "memcpy(waot_moved(i, o->instance), i->filled, o->instance_size);", "", resetsInC},
+	{"internal/cruntime/c/core.c", "core_move_data(o, &m, copy, i->delta);", "", resetsInC},
+	{"internal/cruntime/c/core.c", "core_put_word(i, copy, core_slot(o, n)->base);", "", resetsInC},
+	{"internal/cruntime/c/core.c", "core_put_word(i, copy, o->instance + g.offset);", "", resetsInC},
+	{"internal/cruntime/c/core.c", "if (caller || core_top)", "if (core_top)", resetsInC},
+	{"internal/cruntime/c/core.c", "if (caller || core_top)", "if (caller)", resetsInC},
+	{"internal/cruntime/c/core.c", "(i->state != CORE_READY && i->state != CORE_FAILED)", "i->state != CORE_READY", resetsInC},
+	{"internal/cruntime/c/core.c", "if (core_is_needed(i))", "if (i->object == NULL)", resetsInC},
+	{"internal/cruntime/c/core.c", "s.initialize = i->initialize;", "s.initialize = i->filled ? NULL : i->initialize;", resetsInC},
 	{"host/inproc/process.go", "inMemoryBelow(kept) {", "inMemoryBelow(kept-pageSize) {", spareParts},
 	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op.Has(effect.Calls)", movedMemory},
 	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op == clif.OpMemoryGrow", movedMemory},

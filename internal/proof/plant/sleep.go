@@ -44,6 +44,9 @@ func (l *laboratory) sleep(faults []*fault) error {
 		return os.WriteFile(path, text, 0o666)
 	}
 	for _, file := range slices.Sorted(maps.Keys(byFile)) {
+		if filepath.Ext(file) != ".go" {
+			continue // what Go code embeds is built with each fault
+		}
 		list := byFile[file]
 		src, err := os.ReadFile(filepath.Join(l.root, file))
 		if err != nil {
