@@ -77,6 +77,8 @@ type (
 	LinkError = host.LinkError
 	// LimitError is a request above a limit of the store or of the process.
 	LimitError = host.LimitError
+	// SnapshotError means that there is no snapshot of a module or instance.
+	SnapshotError = host.SnapshotError
 	// ReferenceError is a word that was given for a reference, to CallRaw or by a RawFunc, and is not a reference of the
 	// store. It matches ErrType.
 	ReferenceError = host.ReferenceError

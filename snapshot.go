@@ -52,12 +52,6 @@ type SnapshotStats struct {
 	Took time.Duration
 }
 
-// SnapshotError means that a module cannot be frozen: it has, or does, what a snapshot cannot have.
-type SnapshotError struct{ Reason string }
-
-// Error returns one line.
-func (e *SnapshotError) Error() string { return "waot: no snapshot: " + e.Reason }
-
 // SnapshotModule runs what o.Snapshot says, and returns a module in the binary format whose instances begin in the state that was reached: it compiles and runs anywhere. The same module and options
 // give the same bytes, on all machines. Functions and all else keep their indices, but those behind the import "waot" "snapshot", which is gone. o may be nil. The errors are *SnapshotError, those of
 // CompileContext, and those of instances: a *Trap, for example.
@@ -83,7 +77,7 @@ func takeSnapshot(ctx context.Context, wasm []byte, c *compile.Options, s *Snaps
 		Compile: *c})
 	var refused *snapshot.Error
 	if errors.As(err, &refused) {
-		return nil, &SnapshotError{refused.Reason}
+		return nil, &SnapshotError{Reason: refused.Reason}
 	}
 	return r, compileError(err)
 }

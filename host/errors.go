@@ -18,6 +18,8 @@ type (
 	ObjectError = hosterr.ObjectError
 	// LinkError is an import that could not be satisfied.
 	LinkError = hosterr.LinkError
+	// SnapshotError means that there is no snapshot of a module or instance: it has, or does, what a snapshot cannot have.
+	SnapshotError = hosterr.SnapshotError
 	// LimitError is a request above a limit of the store or of the process.
 	LimitError = hosterr.LimitError
 	// ReferenceError is a word that was given for a reference, to CallRaw or by a RawFunc, and is not a reference of the

@@ -92,6 +92,12 @@ func (e *LinkError) Error() string {
 	return s
 }
 
+// SnapshotError means that there is no snapshot of a module or instance: it has, or does, what a snapshot cannot have.
+type SnapshotError struct{ Reason string }
+
+// Error implements error.
+func (e *SnapshotError) Error() string { return "no snapshot: " + e.Reason }
+
 // ReferenceError is a word that was given for a reference, to CallRaw or by a RawFunc, and is not a reference of the
 // store: it belongs to another store, is not valid any more, or is just a number. It matches ErrType.
 type ReferenceError struct {

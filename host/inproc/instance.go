@@ -124,8 +124,12 @@ func (i *Instance) make(imports Resolver, o *InstanceOptions) error {
 	return nil
 }
 
-// init runs the init function, the module's last.
+// init runs the init function, the module's last, or does what is left of it.
 func (i *Instance) init(ctx context.Context) error {
+	if i.module.ready {
+		i.made = true
+		return i.fillTables()
+	}
 	init, err := i.function(uint32(len(i.module.meta.Funcs) - 1))
 	if err != nil {
 		return err

@@ -37,6 +37,10 @@ type Module struct {
 	// images are those of the memories, or nil; without a file for those that have none.
 	images []memoryImage
 
+	// tables is what tables hold at first, and ready that the init function has run: see Image.
+	tables [][]uint32
+	ready  bool
+
 	// imported is the number of imported functions; the others are in the order of their code.
 	imported int
 	refs     refRoots
@@ -91,7 +95,7 @@ func (m *Module) take(img *Image) error {
 		m.offset[s], m.length[s] = uintptr(img.Address[s]), uintptr(len(img.Section(s)))
 	}
 	m.size = uintptr(img.Size())
-	m.addresses, m.importWords = img.Addresses, img.Imports
+	m.addresses, m.importWords, m.tables, m.ready = img.Addresses, img.Imports, img.Tables, img.Ready
 	return m.describe(img.Meta)
 }
 

@@ -27,7 +27,7 @@ func LoadBytes(b []byte) (*Module, error) {
 	if err := m.take(&f.Image); err != nil {
 		return nil, err
 	}
-	m.sites = lazily(f.CloneTables())
+	m.sites = lazily(f.CloneSites())
 	m.keep(&f.Image, true)
 	return m, nil
 }
@@ -50,7 +50,7 @@ func Parse(b []byte) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Meta, err = f.Tables()
+	f.Meta, err = f.Sites()
 	return &f.Image, err
 }
 
@@ -101,7 +101,7 @@ func (m *Module) open(at, size uintptr, known bool) error {
 	}
 	m.sites = lazily(func() (*meta.Module, error) {
 		defer runtime.KeepAlive(m)
-		return f.Tables()
+		return f.Sites()
 	})
 	for s := range numSections {
 		m.inFile[s] = at + uintptr(f.SectionAt[s])

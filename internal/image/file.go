@@ -26,8 +26,11 @@ type header struct {
 	Page     uint64 // of the image
 	Sections [NumSections]part
 	Address  [NumSections]uint64
+	Flags    uint64
 	// Memories is a table with an entry for each run of pages of a memory, empty if the init function writes what memories hold.
 	Memories part
+	// Tables has, for each table, how many functions it holds, and these; it is empty if the init function writes what tables hold.
+	Tables part
 	// Addresses is a list as .relr.dyn has it, Imports a table.
 	Addresses, Imports part
 	// Meta, Traps, StackMaps and Calls are the encoded metadata. They are the last parts.
@@ -35,6 +38,9 @@ type header struct {
 }
 
 var headerSize = uint64(binary.Size(header{}))
+
+// flagReady is Image.Ready, in Flags.
+const flagReady = 1
 
 // summed is where what the sum is of begins.
 const summed = len(magic) + 8
@@ -71,6 +77,14 @@ func Append(dst []byte, img *Image) []byte {
 	}
 	w.align() // the last page of a section has nothing else
 	h.Memories = w.table(memories)
+	var tables []uint32
+	for _, t := range img.Tables {
+		tables = append(append(tables, uint32(len(t))), t...)
+	}
+	h.Tables = w.table(tables)
+	if img.Ready {
+		h.Flags |= flagReady
+	}
 	h.Addresses = w.add(reloc.AppendRelr(nil, img.Addresses))
 	imports := make([]importEntry, len(img.Imports))
 	for i, x := range img.Imports {
@@ -80,8 +94,8 @@ func Append(dst []byte, img *Image) []byte {
 	m := *img.Meta
 	m.Digests = nil
 	h.Meta = w.add(meta.EncodeMeta(&m))
-	tables := meta.EncodeTables(&m)
-	h.Traps, h.StackMaps, h.Calls = w.add(tables.Traps), w.add(tables.StackMaps), w.add(tables.Calls)
+	sites := meta.EncodeTables(&m)
+	h.Traps, h.StackMaps, h.Calls = w.add(sites.Traps), w.add(sites.StackMaps), w.add(sites.Calls)
 	file := w.b[w.start:]
 	h.put(file)
 	h.Sum = sum(file)
@@ -121,7 +135,7 @@ func sum(file []byte) uint64 {
 	return uint64(crc32.Checksum(file[summed:], crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// File is an image whose parts lie in the bytes of a file. The tables of Meta are empty: see Tables.
+// File is an image whose parts lie in the bytes of a file. The tables of Meta are empty: see Sites.
 type File struct {
 	Image
 	// SectionAt are where the sections are in the file, MemoryAt where the pieces of memories are, by memory: multiples of Page. The pieces are runs of pages.
@@ -172,6 +186,13 @@ func Parse(b []byte, known bool) (*File, error) {
 	if err := f.readMemories(b, in(h.Memories), &h); err != nil {
 		return nil, err
 	}
+	if h.Flags&^flagReady != 0 {
+		return nil, &Error{"unknown flags"}
+	}
+	f.Ready = h.Flags&flagReady != 0
+	if err := f.readTables(in(h.Tables)); err != nil {
+		return nil, err
+	}
 	return f, f.checkParts(known)
 }
 
@@ -181,7 +202,7 @@ func (h *header) check(size uint64) error {
 		return &Error{"no pages"}
 	}
 	end := headerSize
-	for _, p := range []part{h.Sections[Text], h.Sections[Rodata], h.Sections[Data], h.Memories, h.Addresses, h.Imports, h.Meta, h.Traps, h.StackMaps, h.Calls} {
+	for _, p := range []part{h.Sections[Text], h.Sections[Rodata], h.Sections[Data], h.Memories, h.Tables, h.Addresses, h.Imports, h.Meta, h.Traps, h.StackMaps, h.Calls} {
 		if p.Offset < end || p.Offset > size || p.Size > size-p.Offset {
 			return &Error{"parts of the file lie outside of it"}
 		}
@@ -230,11 +251,28 @@ func (f *File) readMemories(b, table []byte, h *header) error {
 	return nil
 }
 
-// Tables returns the metadata with the tables of traps, stack maps and calls. Errors are those of package meta.
-func (f *File) Tables() (*meta.Module, error) { return f.Meta.ReadTables(f.tables, f.Sizes()) }
+// readTables reads what tables hold.
+func (f *File) readTables(b []byte) error {
+	words, err := readTable[uint32](b)
+	if err != nil || len(words) == 0 {
+		return err
+	}
+	for len(words) > 0 {
+		n := uint64(words[0])
+		if n > uint64(len(words)-1) {
+			return &Error{"contents of a table"}
+		}
+		f.Image.Tables = append(f.Image.Tables, words[1:1+n:1+n])
+		words = words[1+n:]
+	}
+	return nil
+}
 
-// CloneTables returns Tables for when the bytes may have changed.
-func (f *File) CloneTables() func() (*meta.Module, error) {
+// Sites returns the metadata with the tables of traps, stack maps and calls. Errors are those of package meta.
+func (f *File) Sites() (*meta.Module, error) { return f.Meta.ReadTables(f.tables, f.Sizes()) }
+
+// CloneSites returns Sites for when the bytes may have changed.
+func (f *File) CloneSites() func() (*meta.Module, error) {
 	t, m, sizes := f.tables, f.Meta, f.Sizes()
 	t = meta.Sections{Traps: bytes.Clone(t.Traps), StackMaps: bytes.Clone(t.StackMaps), Calls: bytes.Clone(t.Calls)}
 	return func() (*meta.Module, error) { return m.ReadTables(t, sizes) }

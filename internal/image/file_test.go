@@ -69,7 +69,7 @@ func TestFile(t *testing.T) {
 			if len(f.Addresses) != len(img.Addresses) || len(f.Addresses) > 0 && !reflect.DeepEqual(f.Addresses, img.Addresses) || !reflect.DeepEqual(f.Imports, img.Imports) {
 				t.Errorf("%s: image %d: %v %v", target, i, f.Addresses, f.Imports)
 			}
-			m, err := f.Tables()
+			m, err := f.Sites()
 			if err != nil {
 				t.Fatal(target, i, err)
 			}
@@ -158,7 +158,7 @@ func FuzzParse(f *testing.F) {
 		if _, err := image.Parse(file, true); err != nil {
 			t.Error("a file that is known to be undamaged is refused:", err)
 		}
-		full, err := img.Tables()
+		full, err := img.Sites()
 		if err != nil {
 			return
 		}

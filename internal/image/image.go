@@ -9,6 +9,7 @@
 package image
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -43,7 +44,14 @@ type Image struct {
 	Imports   []ImportWord
 	// Memories is what memories hold at first, by number; nil if the init function copies what they do.
 	Memories []Memory
+	// Tables is what tables hold at first, by number: functions, or NoFunc. It has no more than a table has elements.
+	Tables [][]uint32
+	// Ready: the init function has run, so nothing is left for it to do.
+	Ready bool
 }
+
+// NoFunc is in the place of a function in an element of a table that is null.
+const NoFunc = ^uint32(0)
 
 // ImportWord is a word of Data that becomes the address of an imported function's descriptor, with an addend.
 type ImportWord struct {
@@ -58,6 +66,23 @@ type Memory []Piece
 type Piece struct {
 	Offset uint64 // in the memory
 	Data   []byte
+}
+
+// Pieces returns the pages of a memory that are not all zero. They refer to its bytes.
+func Pieces(mem []byte, page uint64) (m Memory) {
+	zero := make([]byte, page)
+	for at := uint64(0); at+page <= uint64(len(mem)); {
+		from := at
+		for at+page <= uint64(len(mem)) && !bytes.Equal(mem[at:at+page], zero) {
+			at += page
+		}
+		if at > from {
+			m = append(m, Piece{from, mem[from:at]})
+		} else {
+			at += page
+		}
+	}
+	return m
 }
 
 // Run is a run of pages of a memory that are not all zero: from Low to High, in bytes, with the pieces in it.
@@ -184,7 +209,29 @@ func (img *Image) checkParts(known bool) error {
 			return &Error{"address of an import"}
 		}
 	}
+	if err := img.checkTables(); err != nil {
+		return err
+	}
 	return img.checkMemories()
+}
+
+func (img *Image) checkTables() error {
+	if img.Tables != nil && len(img.Tables) != len(img.Meta.Tables) {
+		return &Error{"contents of tables that do not exist"}
+	}
+	init := len(img.Meta.Funcs) - 1
+	for i, t := range img.Tables {
+		d := &img.Meta.Tables[i]
+		if len(t) > 0 && (d.Import != nil || d.Elem != abi.FuncRef || uint64(len(t)) > d.Min) {
+			return &Error{"contents outside of a table"}
+		}
+		for _, f := range t {
+			if f != NoFunc && uint64(f) >= uint64(init) {
+				return &Error{"function of a table"}
+			}
+		}
+	}
+	return nil
 }
 
 // Bounds of page sizes, in bytes. Not more than the largest lies between two sections.

@@ -14,7 +14,10 @@ import (
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/image"
 	"github.com/waot-project/waot/internal/initialize"
 	"github.com/waot-project/waot/internal/proof/randprog"
 	"github.com/waot-project/waot/internal/proof/testenv"
@@ -302,9 +305,75 @@ func (f *freezing) compare() (frames int, err error) {
 			return 0, fmt.Errorf("under %s: %s", e.Name(), d)
 		}
 	}
+	if !f.marked {
+		got := randprog.Run(f.imageEngine(), frozen)
+		for i := range got.Calls {
+			got.Calls[i].Place = nil
+		}
+		if d := got.Diff(want); d != "" {
+			return 0, fmt.Errorf("from an image of the instance: %s", d)
+		}
+	}
 	before, _ := wasmfront.Decode(f.wasm, wasmfront.DefaultFeatures)
 	after, _ := wasmfront.Decode(r.Wasm, wasmfront.DefaultFeatures)
 	return len(after.Code) - len(before.Code) - 1, nil // the marker has become a function
+}
+
+// imageEngine makes images of an instance of the module that has been initialised, whatever the module is.
+func (f *freezing) imageEngine() spectest.Engine {
+	e := &nativeengine.Engine{Options: compile.Options{OptLevel: opt.O1, Jobs: 1}}
+	compiled := *e
+	env := true // the first module
+	e.Image = func(module []byte) (img *inproc.Image, err error) {
+		r, err := compile.Module(module, compiled.Options)
+		if err != nil {
+			return nil, err
+		}
+		first, err := load.Image(r.Object, r.Meta)
+		if err != nil || env {
+			env = false
+			return first, err
+		}
+		if r, err = compile.Module(f.fresh, compiled.Options); err != nil {
+			return nil, err
+		}
+		if first, err = load.Image(r.Object, r.Meta); err != nil {
+			return nil, err
+		}
+		mod, err := inproc.Load(first)
+		if err != nil {
+			return nil, err
+		}
+		defer mod.Close()
+		s, err := inproc.NewStore(inproc.Config{})
+		if err != nil {
+			return nil, err
+		}
+		defer s.Close()
+		inst, err := s.Instantiate(mod, nil)
+		if err != nil {
+			return nil, err
+		}
+		init, err := inst.Func(f.first)
+		if err != nil {
+			return nil, err
+		}
+		if err := init.Call(nil, nil); err != nil {
+			return nil, err
+		}
+		err = inst.Snapshot(func(x *inproc.Image) error {
+			file, err := image.Parse(image.Append(nil, x), false)
+			if err != nil {
+				return err
+			}
+			if file.Meta, err = file.Sites(); err == nil {
+				img = &file.Image
+			}
+			return err
+		})
+		return img, err
+	}
+	return e
 }
 
 // snapshotEngines run snapshots.
