@@ -2,6 +2,7 @@ package initialize_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -306,5 +307,37 @@ func TestGiven(t *testing.T) {
 	_, err := initialize.Snapshot(context.Background(), assembled(t, strings.Replace(text, "CLOSE", "", 1)), o)
 	if err == nil || !strings.Contains(err.Error(), "left descriptor 4 open") {
 		t.Error(err)
+	}
+}
+
+// TestFlags: each instance sets the flags again that the program has set.
+func TestFlags(t *testing.T) {
+	r := frozen(t, `
+	(import "wasi_snapshot_preview1" "fd_fdstat_set_flags" (func $set (param i32 i32) (result i32)))
+	(memory (export "memory") 1)
+	(func (export "_initialize") (drop (call $set (i32.const 1) (i32.const 4))) (drop (call $set (i32.const 0) (i32.const 1))) (drop (call $set (i32.const 1) (i32.const 0))) (drop (call $set (i32.const 77) (i32.const 4))))`,
+		&initialize.Options{})
+	var calls [][2]int32
+	instance(t, r.Wasm, host.Imports{"wasi_snapshot_preview1": {"fd_fdstat_set_flags": func(fd, flags int32) int32 {
+		calls = append(calls, [2]int32{fd, flags})
+		return 0
+	}}})
+	if fmt.Sprint(calls) != "[[0 1] [1 0]]" {
+		t.Error(calls)
+	}
+}
+
+// TestTrapPlace: the place of a trap is that in the module as it was given.
+func TestTrapPlace(t *testing.T) {
+	wasm := assembled(t, `(data $d "x") (elem $e func $f) (func $f (data.drop $d) (elem.drop $e) (data.drop $d) unreachable) (func (export "_initialize") (data.drop $d) (call $f))`)
+	_, err := initialize.Snapshot(context.Background(), wasm, &initialize.Options{})
+	var trap *host.Trap
+	if !errors.As(err, &trap) || len(trap.Backtrace) != 2 {
+		t.Fatal(err)
+	}
+	for i, op := range []wasmfront.Opcode{wasmfront.OpUnreachable, wasmfront.OpCall} {
+		if f := trap.Backtrace[i]; wasm[f.Offset] != byte(op) {
+			t.Errorf("frame %d at %d, where %#x is", i, f.Offset, wasm[f.Offset])
+		}
 	}
 }

@@ -48,6 +48,9 @@ var (
 	resetsInC   = run{pkg: "internal/cruntime", pattern: "TestReset$"}
 	fuelCounts  = run{pkg: "internal/proof/difftest", pattern: "TestFuel"}
 	fuelIdioms  = run{pkg: "internal/proof/difftest", pattern: "TestFuelIdioms"}
+	snapshots   = run{pkg: "internal/proof/difftest", pattern: "TestSnapshotRandom"}
+	frozen      = run{pkg: "internal/initialize"}
+	frozenHosts = run{pkg: "host", pattern: "TestInstanceSnapshot"}
 	fuelHosts   = run{pkg: "host/inproc", pattern: "TestFuel"}
 	sequences   = run{pkg: "internal/proof/knownbugs", pattern: "TestAccessSequences"}
 	trapSites   = run{pkg: "backend/isa/x64", pattern: "TestMachine/AccessesInBounds"}
@@ -236,6 +239,37 @@ var kept = []keptFault{
 	{"clif/opt/dispatch.go", "charges{p.cost.units + d.Imm, d.Cond, f.Srcs[i]}", "charges{p.cost.units + d.Imm, 0, f.Srcs[i]}", fuelIdioms},
 	{"clif/opt/dispatch.go", "&& p.cost.trap == 0 && p.cost.units", "&& p.cost.units", fuelIdioms},
 	{"clif/opt/selects.go", "p.charge(f, at, d.ArgA(), then.cost, els.cost)", "p.charge(f, at, d.ArgA(), els.cost, then.cost)", fuelCounts},
+	{"internal/snapshot/freeze.go", "t.Min = uint64(len(z.state.Tables[i]))", "_ = z.state.Tables[i]", frozen},
+	{"internal/snapshot/freeze.go", "l.Min = uint64(len(z.state.Memories[i])) / abi.PageSize", "_ = abi.PageSize", frozen},
+	{"internal/snapshot/freeze.go", "if g.Mutable {\n\t\t\tc :=", "if g.Mutable && i > 0 {\n\t\t\tc :=", frozen},
+	{"internal/snapshot/freeze.go", "SegmentPassive && !z.state.DroppedData[i]", "SegmentPassive", frozen},
+	{"internal/snapshot/freeze.go", "SegmentPassive && !z.state.DroppedElems[i]", "SegmentPassive", frozen},
+	{"internal/snapshot/freeze.go", "low, high := nextData(mem, 0)", "low, high := nextData(mem, min(len(mem), abi.PageSize))", snapshots},
+	{"internal/snapshot/freeze.go", "\t\tfor _, r := range t {\n\t\t\tz.keepRef(r)\n\t\t}", "\t\t_ = t", frozen},
+	{"internal/snapshot/freeze.go", "case f > z.marker:\n\t\treturn f - 1", "case f > z.marker:\n\t\treturn f", frozen},
+	{"internal/snapshot/freeze.go", "if op.Op == wasmfront.OpRefFunc {\n\t\tz.refs[op.Index] = true\n\t}", "", frozen},
+	{"internal/snapshot/freeze.go", "if n > maxGap || high+n == len(mem) {", "if n > maxGap-1 || n > 0 && high+n+1 == len(mem) {", snapshots},
+	{"internal/snapshot/resume.go", "v != (Value{Ref: Null})", "v.Bits != 0", frozen},
+	{"internal/snapshot/resume.go", "\t\to.label = r.depth\n\t\tr.copy(", "\t\tr.copy(", frozen},
+	{"internal/snapshot/resume.go", "if r.ops[o.end].op == wasmfront.OpElse {", "if false {", frozen},
+	{"internal/snapshot/resume.go", "high = r.open[i+1].height", "high = o.height", frozen},
+	{"internal/snapshot/resume.go", "return uint32(inside + r.depth - ", "return uint32(r.depth - ", snapshots},
+	{"internal/snapshot/resume.go", "callee: uint32(first + i + 1)", "callee: uint32(first + i + 2)", frozen},
+	{"internal/snapshot/spill.go", "return z.move(code, wasmfront.OpI32Sub, size)", "return code", frozen},
+	{"internal/snapshot/spill.go", "p.below[p.ops] = locals[:high-low]", "p.below[p.ops] = p.add(stack[:high-low])", frozen},
+	{"internal/snapshot/instrument.go", "z.insert(e, v.Pos, z.note(z.data[op.Index]))", "_ = e", frozen},
+	{"internal/snapshot/instrument.go", "z.insert(e, v.Pos, z.note(z.elems[op.Index]))", "_ = e", frozen},
+	{"internal/snapshot/instrument.go", "\t\t\tat -= x.bytes\n", "", frozen},
+	{"internal/initialize/system.go", "s.flags[fd] = uint32(args[1])", "_ = fd", frozen},
+	{"internal/initialize/system.go", "if len(s.open) > 0 {", "if false {", frozen},
+	{"host/inproc/instance_snapshot.go", "x.Min = t.Len()", "_ = t.Len()", frozenHosts},
+	{"host/inproc/instance_snapshot.go", "x.Min = uint64(len(mem)) / abi.PageSize", "_ = abi.PageSize", frozenHosts},
+	{"host/inproc/instance_snapshot.go", "\t\tbinary.LittleEndian.PutUint64(first[at:], w)\n", "", frozenHosts},
+	{"host/inproc/instance_snapshot.go", "copy(f.img.Data[g.Offset:g.Offset+size], now[g.Offset:])", "copy(f.img.Data[g.Offset:g.Offset+8], now[g.Offset:])", frozenHosts},
+	{"host/inproc/instance_snapshot.go", "return e.Name == initializeName", "return false", frozenHosts},
+	{"host/inproc/instance_snapshot.go", "\t\t\t\tlist[k] = fn\n", "\t\t\t\tif list[k] = fn; k == 0 {\n\t\t\t\t\tlist[k] = image.NoFunc\n\t\t\t\t}\n", frozenHosts},
+	{"host/inproc/memory_images.go", "clear(pages[:zero])", "_ = zero", frozenHosts},
+	{"host/inproc/memory_images.go", "n := copy(pages, r.all[at-r.low:])", "n := copy(pages, r.all)", frozenHosts},
 	{"host/inproc/fuel.go", "\tif s.fuel > fuelNone {\n\t\t*s.count() = count", "\tif false {\n\t\t*s.count() = count", fuelHosts},
 	{"host/inproc/fuel.go", "\tstore64(s.stack+savedCount, *s.count())\n\treturn 0\n", "\treturn 0\n", fuelHosts},
 	{"host/inproc/fuel.go", "g := atomic.SwapUintptr(&s.owner, ownerFuel)", "g := atomic.LoadUintptr(&s.owner)", fuelHosts},
