@@ -7,6 +7,12 @@ require (
 	github.com/waot-project/waot v0.0.0
 )
 
-require golang.org/x/sys v0.49.0 // indirect
+require (
+	github.com/ncruces/wasm2go v0.4.22 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/tools v0.52.0 // indirect
+)
 
 replace github.com/waot-project/waot => ../..
+
+tool github.com/ncruces/wasm2go
