@@ -69,7 +69,7 @@ func delays(rounds int, match *regexp.Regexp) error {
 
 // spin returns the endless loop of a new guest, whose calls end with their context.
 func spin(e edges.Engine) (call func(context.Context), done func(), err error) {
-	g, err := e.Guest(guest.Costs(), true)
+	g, err := edges.NewGuest(e, true)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,7 +9,10 @@ package edges
 
 import (
 	"context"
+	"fmt"
 	"os"
+
+	"github.com/waot-project/waot/internal/proof/stress/guest"
 )
 
 // Engine is what is measured.
@@ -59,3 +62,36 @@ type Program interface {
 // Typed and Mixed are the functions of the host that guest.Costs calls typed and mixed.
 func Typed(a, b int64) int64                  { return a + b }
 func Mixed(a int32, b int64, f float64) int64 { return int64(a) + b + int64(f) }
+
+// NewGuest makes an instance of guest.Costs, which must compute what it computes in all engines.
+func NewGuest(e Engine, closing bool) (Guest, error) {
+	g, err := e.Guest(guest.Costs(), closing)
+	if err != nil {
+		return nil, err
+	}
+	extern, err := g.Ref("extern")
+	if err != nil {
+		return nil, err
+	}
+	function, err := g.Ref("func")
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range []struct {
+		name  string
+		stack [2]uint64
+		want  uint64
+	}{
+		{"add", [2]uint64{3, 5}, 8}, {"callraw", [2]uint64{3}, 6}, {"calltyped", [2]uint64{3}, 6}, {"callmixed", [2]uint64{3}, 9},
+		{"callmodule", [2]uint64{3}, 6 + 3*65536}, {"sameextern", [2]uint64{extern}, extern}, {"samefunc", [2]uint64{function}, function},
+	} {
+		f, err := g.Func(x.name)
+		if err == nil {
+			err = f.Raw(context.Background(), x.stack[:])
+		}
+		if err != nil || x.stack[0] != x.want {
+			return nil, fmt.Errorf("%s gives %d, not %d (%v)", x.name, x.stack[0], x.want, err)
+		}
+	}
+	return g, nil
+}

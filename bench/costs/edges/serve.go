@@ -40,7 +40,7 @@ func memo[K comparable, V any](m map[K]V, k K, make func() (V, error)) (V, error
 }
 
 func (b *bench) guest(closing bool) (Guest, error) {
-	return memo(b.guests, closing, func() (Guest, error) { return b.engine.Guest(guest.Costs(), closing) })
+	return memo(b.guests, closing, func() (Guest, error) { return NewGuest(b.engine, closing) })
 }
 
 func (b *bench) program(module string) (Program, error) {
