@@ -4,9 +4,11 @@
 //
 //	go run ./bench/compare [-rounds N] [-json] [-vectors] [KERNEL...]
 //	go run ./bench/compare -go [-rounds N] [-json] [-node NODE] [-with NAME=PROGRAM] [PROGRAM...]
+//	go run ./bench/compare -modules DIR [-rounds N] [-json] [-node NODE] [-with NAME=PROGRAM] [MODULE...]
 //
-// With -go it measures the programs of bench/programs, in processor time: native, under waot, wazero, wasmtime if there is a C compiler,
-// and V8 if there is a node.
+// With -go it measures the programs of bench/programs, in processor time: native, under waot, wazero, wazy, wasm2go, wasmtime if there
+// is a C compiler, and V8 if there is a node. With -modules it measures those of a benchmark suite, or all that lie in a folder, and what
+// compiling them takes.
 package main
 
 import (
@@ -48,8 +50,9 @@ func main() {
 	asJSON := flag.Bool("json", false, "print JSON")
 	ofVectors := flag.Bool("vectors", false, "measure the kernels of bench/vectors")
 	ofPrograms := flag.Bool("go", false, "measure the Go programs of bench/programs")
-	node := flag.String("node", "node", "with -go: the `program` that has V8")
-	with := flag.String("with", "", "with -go: another engine, `NAME=PROGRAM` with the commands of waot-bench")
+	modules := flag.String("modules", "", "measure the modules in a `folder`")
+	node := flag.String("node", "node", "with -go, -modules: the `program` that has V8")
+	with := flag.String("with", "", "with -go, -modules: another engine, `NAME=PROGRAM` with the commands of waot-bench")
 	flag.Parse()
 	names, n := flag.Args(), max(1, *rounds)
 	var found table
@@ -57,6 +60,8 @@ func main() {
 	switch {
 	case *ofPrograms:
 		found, err = comparePrograms(names, n, *node, *with, os.Stderr)
+	case *modules != "":
+		found, err = compareModules(*modules, names, n, *node, *with, os.Stderr)
 	case *ofVectors:
 		found, err = compareVectors(names, n, os.Stderr)
 	default:

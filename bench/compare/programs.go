@@ -4,17 +4,21 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/waot-project/waot/bench/nested"
 	"github.com/waot-project/waot/bench/programs"
 	"github.com/waot-project/waot/bench/protocol"
+	"github.com/waot-project/waot/bench/suite"
 )
 
 //go:embed v8.mjs
@@ -25,132 +29,215 @@ const (
 	nameNative   = "native Go"
 	nameWaot     = "waot"
 	nameWasmtime = "wasmtime"
-	nameAgain    = "wasmtime again"
 	nameV8       = "V8"
 )
+
+// again is what the name of a peer has behind that of another one if both are the same, which shows the noise.
+const again = " again"
 
 // peer is a way to run a program in a process of its own.
 type peer struct {
 	name string
-	// prepare writes what run needs for the module of a program, or for the program itself, into a folder.
-	prepare func(program, dir string) error
+	// compile writes into the program's folder what run needs, and returns the processor time that it took, or 0 if run tells it.
+	compile func(p *program) (ns int64, err error)
 	// run is the command, which reports what bench/protocol says.
-	run func(program, dir string) []string
+	run func(p *program) []string
+	// once means that compiling takes so long that once must be enough.
+	once bool
 }
 
-// comparePrograms measures the programs of bench/programs. Rounds run all peers one after the other, each time beginning with another one.
+// program is what peers run.
+type program struct {
+	name string
+	// dir is a folder for its module, and for what peers make of it.
+	dir string
+	// start makes the folder in which it runs once.
+	start func() (string, error)
+	// want is what it prints.
+	want string
+}
+
+// module is the file of the program's module.
+func (p *program) module() string { return filepath.Join(p.dir, "module.wasm") }
+
+// compiled is the file that a peer makes of it.
+func (p *program) compiled(peer string) string {
+	return filepath.Join(p.dir, strings.ReplaceAll(peer, " ", "-"))
+}
+
+// comparePrograms measures the programs of bench/programs.
 func comparePrograms(names []string, rounds int, node, with string, log io.Writer) (table, error) {
+	if len(names) == 0 {
+		names = programs.Names()
+	}
+	native := peer{name: nameNative,
+		compile: func(p *program) (int64, error) { return 0, programs.Native(p.name, p.compiled(nameNative)) },
+		run:     func(p *program) []string { return []string{p.compiled(nameNative)} },
+	}
+	return comparePeers(len(names), rounds, []peer{native}, node, with, log, func(i int, dir string) (*program, error) {
+		p := &program{name: names[i], dir: dir, start: func() (string, error) { return os.MkdirTemp(dir, "run") }}
+		if _, err := native.compile(p); err != nil {
+			return nil, err
+		}
+		out, err := exec.Command(p.compiled(nameNative)).Output()
+		p.want = string(out)
+		return p, errors.Join(err, programs.Module(p.name, p.module()))
+	})
+}
+
+// compareModules measures the modules of a benchmark suite, or those that lie in a folder.
+func compareModules(folder string, names []string, rounds int, node, with string, log io.Writer) (table, error) {
+	// Engines may refuse the first two, which need vectors and garbage collection.
+	modules, err := suite.Find(folder, regexp.MustCompile("^("+strings.Join(names, "|")+")"), "blake3-simd/benchmark", "splay/splay")
+	if err != nil {
+		return nil, err
+	}
+	return comparePeers(len(modules), rounds, nil, node, with, log, func(i int, dir string) (*program, error) {
+		m := modules[i]
+		p := &program{m.Name, dir, func() (string, error) { return m.WorkingFolder(dir) }, string(m.Stdout)}
+		return p, os.Symlink(m.File, p.module())
+	})
+}
+
+// comparePeers measures n programs, each of which is made in a folder. Rounds run all peers one after the other, each time
+// beginning with another one.
+func comparePeers(n, rounds int, peers []peer, node, with string, log io.Writer, make func(i int, dir string) (*program, error)) (table, error) {
 	dir, err := os.MkdirTemp("", "waot-bench")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	peers, err := findPeers(dir, node, with, log)
+	more, err := findPeers(dir, node, with, log)
 	if err != nil {
 		return nil, err
 	}
-	if len(names) == 0 {
-		names = programs.Names()
-	}
+	peers = append(peers, more...)
 	found := programTable{}
 	for _, p := range peers {
 		found.Peers = append(found.Peers, p.name)
 	}
-	for _, name := range names {
-		fmt.Fprintln(log, name)
-		if err := programs.Module(name, filepath.Join(dir, name+".wasm")); err != nil {
-			return nil, err
-		}
-		for _, p := range peers {
-			if err := p.prepare(name, dir); err != nil {
-				return nil, fmt.Errorf("%s: %w", p.name, err)
-			}
-		}
-		times, err := measureProgram(peers, name, dir, rounds)
+	for i := range n {
+		folder, err := os.MkdirTemp(dir, "program")
 		if err != nil {
 			return nil, err
 		}
-		found.Programs = append(found.Programs, programRow{name, times})
+		p, err := make(i, folder)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(log, p.name)
+		row, err := measureProgram(peers, p, rounds)
+		if err != nil {
+			return nil, err
+		}
+		found.Programs = append(found.Programs, *row)
+		if err := os.RemoveAll(folder); err != nil {
+			return nil, err
+		}
 	}
 	return &found, nil
 }
 
-// measureProgram returns the median of each peer.
-func measureProgram(peers []peer, name, dir string, rounds int) ([]int64, error) {
-	times := make([][]int64, len(peers))
-	want := ""
+// measureProgram returns the medians of each peer, or why it refuses the program: its first attempt fails.
+func measureProgram(peers []peer, p *program, rounds int) (*programRow, error) {
+	row := &programRow{p.name, make([]int64, len(peers)), make([]int64, len(peers)), make([]string, len(peers))}
+	runs, compiles := make([][]int64, len(peers)), make([][]int64, len(peers))
 	for r := range rounds {
 		for k := range peers {
 			i := (k + r) % len(peers)
-			cpu, out, err := execute(peers[i].run(name, dir), dir)
+			if row.Refused[i] != "" {
+				continue
+			}
+			run, compile, out, err := once(&peers[i], p, r == 0)
+			switch {
+			case err != nil && r == 0:
+				row.Refused[i] = err.Error()
+				continue
+			case err == nil && out != p.want:
+				err = fmt.Errorf("it prints %q, not %q", out, p.want)
+			case err == nil && run <= 0:
+				err = errors.New("it reports no time")
+			}
 			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", name, peers[i].name, err)
+				return nil, fmt.Errorf("%s: %s: %w", p.name, peers[i].name, err)
 			}
-			if want == "" {
-				want = out
+			runs[i] = append(runs[i], run)
+			if compile > 0 {
+				compiles[i] = append(compiles[i], compile)
 			}
-			if out != want || !strings.HasPrefix(out, name+" ") {
-				return nil, fmt.Errorf("%s: %s prints %q, and %s printed %q", name, peers[i].name, out, peers[0].name, want)
-			}
-			times[i] = append(times[i], cpu)
 		}
 	}
-	medians := make([]int64, len(peers))
-	for i, t := range times {
-		slices.Sort(t)
-		medians[i] = t[len(t)/2]
+	for i := range peers {
+		row.NS[i], row.CompileNS[i] = median(runs[i]), median(compiles[i])
 	}
-	return medians, nil
+	return row, nil
 }
 
-// execute runs a command, and returns the processor time that it reports, and its output.
-func execute(argv []string, dir string) (cpu int64, stdout string, err error) {
-	report := filepath.Join(dir, "report")
-	defer os.Remove(report)
+// once compiles and runs a program, and returns both times and the output.
+func once(peer *peer, p *program, first bool) (run, compile int64, out string, err error) {
+	if first || !peer.once {
+		if compile, err = peer.compile(p); err != nil {
+			return 0, 0, "", err
+		}
+	}
+	dir, err := p.start()
+	if err != nil {
+		return 0, 0, "", err
+	}
+	defer os.RemoveAll(dir)
+	r, out, err := execute(peer.run(p), dir)
+	return r.ExecCPUNS, max(compile, r.CompileCPUNS), out, err
+}
+
+// median is 0 of none.
+func median(t []int64) int64 {
+	if len(t) == 0 {
+		return 0
+	}
+	slices.Sort(t)
+	return t[len(t)/2]
+}
+
+// execute runs a command in a folder, and returns what it reports, and its output. The error has the first line that it wrote about it.
+func execute(argv []string, dir string) (r protocol.Result, stdout string, err error) {
+	report, err := os.CreateTemp("", "report")
+	if err != nil {
+		return r, "", err
+	}
+	defer os.Remove(report.Name())
+	defer report.Close()
 	c := exec.Command(argv[0], argv[1:]...)
-	c.Env = append(os.Environ(), protocol.Variable+"="+report)
-	c.Dir, c.Stderr = dir, os.Stderr
+	c.Env = append(os.Environ(), protocol.Variable+"="+report.Name())
+	c.Dir = dir
 	out, err := c.Output()
-	if err != nil {
-		return 0, "", err
+	var failure *exec.ExitError
+	if errors.As(err, &failure) {
+		line, _, _ := bytes.Cut(failure.Stderr, []byte("\n"))
+		return r, "", fmt.Errorf("%w: %s", err, line)
 	}
-	line, err := os.ReadFile(report)
-	if err != nil {
-		return 0, "", err
+	if err == nil {
+		err = json.NewDecoder(report).Decode(&r)
 	}
-	var r protocol.Result
-	if err := json.Unmarshal(line, &r); err != nil {
-		return 0, "", err
-	}
-	if r.ExecCPUNS <= 0 {
-		return 0, "", fmt.Errorf("no time in the report %s", line)
-	}
-	return r.ExecCPUNS, string(out), nil
-}
-
-// command runs a command in a folder, with additions to the environment.
-func command(dir string, env []string, argv ...string) error {
-	c := exec.Command(argv[0], argv[1:]...)
-	c.Dir, c.Env = dir, append(os.Environ(), env...)
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", c, err, bytes.TrimSpace(out))
-	}
-	return nil
+	return r, string(out), err
 }
 
 // findPeers builds the peers' programs in a folder, and leaves out peers that this machine does not have.
-func findPeers(dir, node, with string, log io.Writer) ([]peer, error) {
-	const tree = "github.com/waot-project/waot/bench/"
-	waot, wazero := filepath.Join(dir, "waot-bench"), filepath.Join(dir, "wazerorun")
-	for file, pkg := range map[string]string{waot: "waot-bench", wazero: "instcount/wazerorun"} {
-		if err := command(".", nil, "go", "build", "-o", file, tree+pkg); err != nil {
-			return nil, err
-		}
+func findPeers(dir, node, with string, log io.Writer) (peers []peer, err error) {
+	built := func(folder, pkg string, env ...string) (file string, err error) {
+		file = filepath.Join(dir, filepath.Base(filepath.Join(folder, pkg)))
+		return file, nested.Build(folder, pkg, file, env...)
 	}
-	peers := []peer{
-		{nameNative, func(program, dir string) error { return programs.Native(program, filepath.Join(dir, program)) },
-			func(program, dir string) []string { return []string{filepath.Join(dir, program)} }},
-		ahead(nameWaot, waot),
+	waot, err := built("bench", "./waot-bench")
+	if err != nil {
+		return nil, err
+	}
+	wazero, err := built("bench/instcount", "./wazerorun")
+	if err != nil {
+		return nil, err
+	}
+	peers = []peer{
+		ahead(nameWaot, waot, "-jobs", "1"),
+		ahead(nameWaot+again, waot, "-jobs", "1"),
 		justInTime("wazero", wazero, "-measure"),
 	}
 	if with != "" {
@@ -160,101 +247,146 @@ func findPeers(dir, node, with string, log io.Writer) ([]peer, error) {
 		}
 		peers = append(peers, ahead(name, program))
 	}
-	if wasmtime, err := buildWasmtime(dir); err != nil {
-		fmt.Fprintln(log, "without wasmtime:", err)
-	} else {
-		peers = append(peers, ahead(nameWasmtime, wasmtime), ahead(nameAgain, wasmtime))
+	translated := func(name string, program ...string) peer {
+		p := ahead(name, program...)
+		p.once = true
+		return p
 	}
-	if path, err := exec.LookPath(node); err != nil {
-		fmt.Fprintln(log, "without V8:", err)
-	} else {
-		script := filepath.Join(dir, "v8.mjs")
-		if err := os.WriteFile(script, v8Source, 0o666); err != nil {
-			return nil, err
+	// Those of Go modules of their own.
+	for _, m := range []struct {
+		folder, pkg, env string
+		names            []string
+		peer             func(name string, program ...string) peer
+	}{
+		{"bench/peers", "./wazyrun", "", []string{"wazy"}, justInTime},
+		{"bench/peers", "./wasm2gorun", "", []string{"wasm2go"}, translated},
+		{"bench/instcount/wasmtimerun", ".", "CGO_ENABLED=1", []string{nameWasmtime, nameWasmtime + again}, ahead},
+	} {
+		file, err := built(m.folder, m.pkg, m.env)
+		if err != nil {
+			fmt.Fprintf(log, "without %s: %v\n", m.names[0], err)
+			continue
 		}
-		// Older versions of node:wasi allocate in a fast call, where V8 does not allow it.
-		peers = append(peers, justInTime(nameV8, path, "--no-warnings", "--no-liftoff", "--no-wasm-tier-up",
-			"--no-wasm-lazy-compilation", "--no-turbo-fast-api-calls", script))
+		for _, name := range m.names {
+			peers = append(peers, m.peer(name, file))
+		}
 	}
-	return peers, nil
-}
-
-// buildWasmtime builds the driver of wasmtime, which is a Go module of its own.
-func buildWasmtime(dir string) (file string, err error) {
-	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/waot-project/waot").Output()
+	path, err := exec.LookPath(node)
 	if err != nil {
-		return "", err
+		fmt.Fprintln(log, "without V8:", err)
+		return peers, nil
 	}
-	file = filepath.Join(dir, "wasmtimerun")
-	return file, command(filepath.Join(strings.TrimSpace(string(root)), "bench/instcount/wasmtimerun"),
-		[]string{"CGO_ENABLED=1"}, "go", "build", "-o", file, ".")
+	script := filepath.Join(dir, "v8.mjs")
+	// Older versions of node:wasi allocate in a fast call, where V8 does not allow it.
+	return append(peers, justInTime(nameV8, path, "--no-warnings", "--no-liftoff", "--no-wasm-tier-up",
+		"--no-wasm-lazy-compilation", "--no-turbo-fast-api-calls", script)), os.WriteFile(script, v8Source, 0o666)
 }
 
 // ahead is of a program with the commands compile and run.
-func ahead(name, program string) peer {
-	file := func(p, dir string) string { return filepath.Join(dir, p+"."+strings.ReplaceAll(name, " ", "-")) }
-	return peer{name,
-		func(p, dir string) error { return command(dir, nil, program, "compile", p+".wasm", file(p, dir)) },
-		func(p, dir string) []string { return []string{program, "run", file(p, dir), "--dir", "."} },
+func ahead(name string, argv ...string) peer {
+	return peer{name: name,
+		compile: func(p *program) (int64, error) {
+			r, _, err := execute(append(slices.Clip(argv), "compile", p.module(), p.compiled(name)), ".")
+			return r.CompileCPUNS, err
+		},
+		run: func(p *program) []string { return append(slices.Clip(argv), "run", p.compiled(name), "--dir", ".") },
 	}
 }
 
-// justInTime is of a command that gets a module as its last argument.
+// justInTime is of a command that gets a module as its last argument, and compiles it.
 func justInTime(name string, argv ...string) peer {
-	return peer{name,
-		func(string, string) error { return nil },
-		func(p, dir string) []string { return append(slices.Clip(argv), filepath.Join(dir, p+".wasm")) },
+	return peer{name: name,
+		compile: func(*program) (int64, error) { return 0, nil },
+		run:     func(p *program) []string { return append(slices.Clip(argv), p.module()) },
 	}
 }
 
-// programTable is the result for Go programs.
+// programTable is the result for programs.
 type programTable struct {
 	Peers    []string     `json:"peers"`
 	Programs []programRow `json:"programs"`
 }
 
-// programRow has the medians of a program in the order of peers: processor time in nanoseconds.
+// programRow has the medians of a program in the order of peers: processor time in nanoseconds, 0 where there is none.
 type programRow struct {
-	Name string  `json:"name"`
-	NS   []int64 `json:"cpu_ns"`
+	Name      string  `json:"name"`
+	NS        []int64 `json:"cpu_ns"`
+	CompileNS []int64 `json:"compile_cpu_ns"`
+	// Refused says why a peer does not run it.
+	Refused []string `json:"refused"`
 }
 
-// write prints times of native code and of wasmtime, and ratios to both where they were measured.
+// write prints tables of times beside those of some peers, and what was refused.
 func (t *programTable) write(w io.Writer) {
-	native, wasmtime := slices.Index(t.Peers, nameNative), slices.Index(t.Peers, nameWasmtime)
-	type column struct {
-		title    string
-		of, base int
-	}
-	var columns []column
-	for i, p := range t.Peers {
-		if wasmtime >= 0 && i != wasmtime && i != native {
-			columns = append(columns, column{p + " / " + nameWasmtime, i, wasmtime})
+	running := func(r *programRow) []int64 { return r.NS }
+	for _, x := range []struct {
+		what, base string
+		times      func(*programRow) []int64
+	}{
+		{"Running", nameWasmtime, running}, {"Running", nameNative, running}, {"Running", nameWaot, running},
+		{"Compiling", nameWaot, func(r *programRow) []int64 { return r.CompileNS }},
+	} {
+		if base := slices.Index(t.Peers, x.base); base >= 0 {
+			fmt.Fprintf(w, "%s, processor time beside %s:\n\n", x.what, x.base)
+			t.writeTimes(w, base, x.times)
+			fmt.Fprintln(w)
 		}
 	}
-	for i, p := range t.Peers {
-		if i != native && p != nameAgain {
-			columns = append(columns, column{p + " / " + nameNative, i, native})
+	for i, name := range t.Peers {
+		if strings.HasSuffix(name, again) {
+			continue
+		}
+		var refused []string
+		for _, p := range t.Programs {
+			if why := p.Refused[i]; why != "" {
+				refused = append(refused, fmt.Sprintf("\n- %s: %s", p.Name, why))
+			}
+		}
+		if refused != nil {
+			fmt.Fprintf(w, "%s runs %d of %d, and refuses:\n%s\n\n", name, len(t.Programs)-len(refused), len(t.Programs), strings.Join(refused, ""))
 		}
 	}
-	fmt.Fprintf(w, "| program | %s, ms |", nameNative)
-	for _, c := range columns {
-		fmt.Fprintf(w, " %s |", c.title)
+}
+
+// writeTimes prints ratios to a peer, with a mean for each other peer and of how many programs it is.
+func (t *programTable) writeTimes(w io.Writer, base int, times func(*programRow) []int64) {
+	var others []int
+	fmt.Fprintf(w, "| program | %s, ms |", t.Peers[base])
+	for i, p := range t.Peers {
+		if of, same := strings.CutSuffix(p, again); i == base || same && of != t.Peers[base] ||
+			!slices.ContainsFunc(t.Programs, func(r programRow) bool { return times(&r)[i] > 0 }) {
+			continue
+		}
+		others = append(others, i)
+		fmt.Fprintf(w, " %s / %s |", p, t.Peers[base])
 	}
-	fmt.Fprint(w, "\n|---|---|", strings.Repeat("---|", len(columns)), "\n")
-	logs := make([]float64, len(columns))
+	fmt.Fprint(w, "\n|---|---|", strings.Repeat("---|", len(others)), "\n")
+	logs, counts := make([]float64, len(others)), make([]int, len(others))
 	for _, p := range t.Programs {
-		fmt.Fprintf(w, "| %s | %.1f |", p.Name, float64(p.NS[native])/1e6)
-		for i, c := range columns {
-			r := float64(p.NS[c.of]) / float64(p.NS[c.base])
-			logs[i] += math.Log(r)
+		of := times(&p)
+		if of[base] == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "| %s | %.1f |", p.Name, float64(of[base])/1e6)
+		for k, i := range others {
+			if of[i] == 0 {
+				fmt.Fprint(w, " |")
+				continue
+			}
+			r := float64(of[i]) / float64(of[base])
+			logs[k] += math.Log(r)
+			counts[k]++
 			fmt.Fprintf(w, " %.2f |", r)
 		}
 		fmt.Fprintln(w)
 	}
 	fmt.Fprint(w, "| **geometric mean** | |")
-	for _, l := range logs {
-		fmt.Fprintf(w, " **%.2f** |", math.Exp(l/float64(len(t.Programs))))
+	for k, l := range logs {
+		fmt.Fprintf(w, " **%.2f** |", math.Exp(l/float64(counts[k])))
+	}
+	fmt.Fprint(w, "\n| programs | |")
+	for _, n := range counts {
+		fmt.Fprintf(w, " %d |", n)
 	}
 	fmt.Fprintln(w)
 }

@@ -3,37 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"regexp"
 	"runtime"
-	"runtime/debug"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/waot-project/waot/bench/costs/edges"
 	"github.com/waot-project/waot/internal/proof/stress/guest"
 )
-
-// readResident returns the process's memory in KiB, by kind, after a collection of garbage.
-func readResident() (map[string]float64, error) {
-	debug.FreeOSMemory()
-	b, err := os.ReadFile("/proc/self/smaps_rollup")
-	if err != nil {
-		return nil, err
-	}
-	r := map[string]float64{}
-	for line := range strings.Lines(string(b)) {
-		f := strings.Fields(line)
-		if len(f) == 3 && (f[0] == "Rss:" || f[0] == "Pss:") {
-			v, err := strconv.ParseFloat(f[1], 64)
-			if err != nil {
-				return nil, err
-			}
-			r[strings.TrimSuffix(f[0], ":")] = v
-		}
-	}
-	return r, nil
-}
 
 // delays measures how long a process waits for endless loops, and these for the end of their
 // context, and prints tables. wazero's loops check for the end of the context, without which
@@ -42,24 +18,16 @@ func delays(rounds int, match *regexp.Regexp) error {
 	if !match.MatchString("delays") {
 		return nil
 	}
-	g, err := newWaotGuest(guest.Costs())
+	native, closeNative, err := spin(waotEngine{})
 	if err != nil {
 		return err
 	}
-	defer g.store.Close()
-	spin, err := g.inst.Func("spin")
-	if err != nil {
-		return err
-	}
-	native := func(ctx context.Context) { spin.CallRaw(ctx, nil) }
+	defer closeNative()
 	// The end of a context closes wazero's module.
-	wazeroSpin := func(ctx context.Context) {
-		z, err := newWazeroGuest(guest.Costs(), true)
-		if err != nil {
-			panic(err) // it has worked before
-		}
-		z.mod.ExportedFunction("spin").CallWithStack(ctx, nil)
-		z.rt.Close(context.Background())
+	wazeroLoop := func(ctx context.Context) {
+		call, done := wazeroSpin()
+		call(ctx)
+		done()
 	}
 	fmt.Println("Delays while one goroutine is in an endless loop, median and maximum:\n\n" +
 		"| what waits | GOMAXPROCS | Go | waot | waot / Go | wazero |\n|---|---|---|---|---|---|")
@@ -69,7 +37,7 @@ func delays(rounds int, match *regexp.Regexp) error {
 		if procs > 1 {
 			n *= 4
 		}
-		d := guest.CompareDelays(n, rounds, guest.GoLoop, native, wazeroSpin)
+		d := guest.CompareDelays(n, rounds, guest.GoLoop, native, wazeroLoop)
 		runtime.GOMAXPROCS(old)
 		for _, what := range []struct {
 			name string
@@ -90,7 +58,7 @@ func delays(rounds int, match *regexp.Regexp) error {
 			name string
 			s    guest.Sample
 		}{{"waot, cancel", guest.MeasureCancel(200, native)}, {"waot, deadline", guest.MeasureDeadline(200, native)},
-			{"wazero, cancel", wazeroCancels(200)}} {
+			{"wazero, cancel", guest.MeasureCancelled(200, wazeroSpin)}} {
 			fmt.Printf("| %s | %d | %v | %v | %v |\n", s.name, procs, short(s.s.At(0.5)), short(s.s.At(0.95)), short(s.s.At(1)))
 		}
 		runtime.GOMAXPROCS(old)
@@ -99,16 +67,23 @@ func delays(rounds int, match *regexp.Regexp) error {
 	return nil
 }
 
-// wazeroCancels measures cancellations with a new instance for each.
-func wazeroCancels(n int) guest.Sample {
-	return guest.MeasureCancelled(n, func() (call func(context.Context), done func()) {
-		z, err := newWazeroGuest(guest.Costs(), true)
-		if err != nil {
-			panic(err) // it has worked before
-		}
-		f := z.mod.ExportedFunction("spin")
-		return func(ctx context.Context) { f.CallWithStack(ctx, nil) }, func() { z.rt.Close(context.Background()) }
-	})
+// spin returns the endless loop of a new guest, whose calls end with their context.
+func spin(e edges.Engine) (call func(context.Context), done func(), err error) {
+	g, err := edges.NewGuest(e, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := g.Func("spin")
+	return func(ctx context.Context) { f.Raw(ctx, nil) }, func() { g.Close() }, err
+}
+
+// wazeroSpin is that of wazero.
+func wazeroSpin() (call func(context.Context), done func()) {
+	call, done, err := spin(wazeroEngine{})
+	if err != nil {
+		panic(err) // it has worked before
+	}
+	return call, done
 }
 
 func both(s guest.Sample) string { return fmt.Sprintf("%v / %v", short(s.At(0.5)), short(s.At(1))) }

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/waot-project/waot/bench/suite"
 )
 
 // engine is a way to run WebAssembly.
@@ -21,7 +23,7 @@ type engine struct {
 }
 
 // runner builds what a module needs, and says how to run it.
-type runner func(*module) (program, error)
+type runner func(*suite.Module) (program, error)
 
 // program is what the emulator executes.
 type program struct {
@@ -143,9 +145,9 @@ func prepareWaot(b *builder) (runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(m *module) (program, error) {
-		object := b.path(m.name + ".o")
-		argv := append([]string{compiler, "build", m.file, "-o", object, "--target", b.target}, b.waotArgs...)
+	return func(m *suite.Module) (program, error) {
+		object := b.path(m.Name + ".o")
+		argv := append([]string{compiler, "build", m.File, "-o", object, "--target", b.target}, b.waotArgs...)
 		return program{argv: []string{driver, object}, host: host, object: object, symbols: object}, command(b.dir, nil, argv...)
 	}, nil
 }
@@ -169,8 +171,8 @@ func justInTime(driver string, err error) (runner, error) {
 		return nil, err
 	}
 	host, err := codeOf(driver)
-	return func(m *module) (program, error) {
-		return program{argv: []string{driver, m.file}, host: host}, nil
+	return func(m *suite.Module) (program, error) {
+		return program{argv: []string{driver, m.File}, host: host}, nil
 	}, err
 }
 
@@ -180,8 +182,8 @@ const generatedSection = "generated"
 // prepareWasm2c translates modules to C for a compiler.
 func prepareWasm2c(compiler []string) func(*builder) (runner, error) {
 	return func(b *builder) (runner, error) {
-		return func(m *module) (program, error) {
-			dir := b.path(filepath.Base(compiler[0]) + "-" + m.name)
+		return func(m *suite.Module) (program, error) {
+			dir := b.path(filepath.Base(compiler[0]) + "-" + m.Name)
 			if err := os.MkdirAll(dir, 0o777); err != nil {
 				return program{}, err
 			}
@@ -200,10 +202,10 @@ const runtimeC = "/usr/share/wabt/wasm2c"
 
 // buildWasm2c builds the program of module m in folder dir. shim is the C program around it, which is always
 // gcc's.
-func buildWasm2c(dir, shim string, m *module, compiler []string, on *machine) (file string, err error) {
+func buildWasm2c(dir, shim string, m *suite.Module, compiler []string, on *machine) (file string, err error) {
 	file = filepath.Join(dir, "prog")
 	steps := [][]string{
-		{"wasm2c", m.file, "-n", "prog", "-o", "prog.c"},
+		{"wasm2c", m.File, "-n", "prog", "-o", "prog.c"},
 		append(compiler[:len(compiler):len(compiler)], "-w", "-I", runtimeC, "-c", "prog.c", "-o", "prog.o"),
 		{on.tool("objcopy"),
 			"--rename-section", ".text=" + generatedSection, "--rename-section", ".text.unlikely=" + generatedSection,

@@ -26,6 +26,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/waot-project/waot/bench/suite"
 )
 
 // config is the command line.
@@ -90,7 +92,7 @@ func measure(c *config) error {
 			return err
 		}
 	}
-	modules, err := findModules(c.modules, only)
+	modules, err := suite.Find(c.modules, only)
 	if err != nil {
 		return err
 	}
@@ -136,7 +138,7 @@ type session struct {
 	*config
 	builder  *builder
 	plugin   string
-	modules  []*module
+	modules  []*suite.Module
 	recorded results // the baseline's
 	found    results // of this run, with those of the baseline that it needs
 }
@@ -149,7 +151,7 @@ func (s *session) measure(e *engine) error {
 	}
 	var run runner // once needed
 	for _, m := range s.modules {
-		r := result{Engine: e.name, Version: version, Module: m.name, SHA256: m.sha256, Emulator: s.emulator}
+		r := result{Engine: e.name, Version: version, Module: m.Name, SHA256: m.SHA256, Emulator: s.emulator}
 		if i := slices.IndexFunc(s.recorded, r.same); e.fixed && s.top == 0 && i >= 0 {
 			s.found.put(s.recorded[i])
 			continue
@@ -160,7 +162,7 @@ func (s *session) measure(e *engine) error {
 			}
 		}
 		if err := s.count(&r, m, run); err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
+			return fmt.Errorf("%s: %w", m.Name, err)
 		}
 		s.found.put(r)
 		if e.fixed && s.baseline != "" {
@@ -174,7 +176,7 @@ func (s *session) measure(e *engine) error {
 }
 
 // count fills in a result's counts.
-func (s *session) count(r *result, m *module, run runner) error {
+func (s *session) count(r *result, m *suite.Module, run runner) error {
 	start := time.Now()
 	p, err := run(m)
 	if err != nil {
@@ -206,8 +208,8 @@ func (s *session) count(r *result, m *module, run runner) error {
 }
 
 // execute runs a program on a module in the emulator, and demands the module's output.
-func (s *session) execute(m *module, p *program) ([]translation, error) {
-	dir, err := m.workingFolder(s.builder.dir)
+func (s *session) execute(m *suite.Module, p *program) ([]translation, error) {
+	dir, err := m.WorkingFolder(s.builder.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +226,7 @@ func (s *session) execute(m *module, p *program) ([]translation, error) {
 	if err := c.Run(); err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, bytes.TrimSpace(stderr.Bytes()))
 	}
-	if !bytes.Equal(stdout.Bytes(), m.stdout) {
+	if !bytes.Equal(stdout.Bytes(), m.Stdout) {
 		return nil, fmt.Errorf("%s: the output is not the expected one", strings.Join(argv, " "))
 	}
 	f, err := os.Open(out)

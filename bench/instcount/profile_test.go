@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/waot-project/waot/bench/suite"
 )
 
 func TestReadTranslations(t *testing.T) {
@@ -189,8 +191,8 @@ func testPlugin(t *testing.T, on *machine, counted string, inside counts) {
 		t.Fatal(err)
 	}
 	s := &session{config: &config{emulator: emulator, timeout: 10 * time.Minute}, builder: b, plugin: plugin}
-	m := &module{name: "counted", file: filepath.Join(b.dir, "modules", "counted.wasm")}
-	if err := os.Mkdir(filepath.Dir(m.file), 0o777); err != nil {
+	m := &suite.Module{Name: "counted", File: filepath.Join(b.dir, "modules", "counted.wasm")}
+	if err := os.Mkdir(filepath.Dir(m.File), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -213,7 +215,7 @@ func testPlugin(t *testing.T, on *machine, counted string, inside counts) {
 			}
 		})
 	}
-	m.stdout = []byte("something")
+	m.Stdout = []byte("something")
 	if _, err := s.execute(m, &program{argv: []string{file}, generated: generated}); err == nil {
 		t.Error("an output that is not the expected one is accepted")
 	}

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"math"
 	"os"
+
+	"github.com/waot-project/waot/bench/suite"
 )
 
 // result is what a run of an engine on a module has executed.
@@ -87,7 +89,7 @@ type column struct {
 }
 
 // writeTable writes the ratios of waot to others as Markdown.
-func (rs results) writeTable(w io.Writer, modules []*module) {
+func (rs results) writeTable(w io.Writer, modules []*suite.Module) {
 	columns := []column{
 		{"waot / wasmtime", nameWasmtime, instructions},
 		{"waot / wazero", nameWazero, instructions},
@@ -107,15 +109,15 @@ func (rs results) writeTable(w io.Writer, modules []*module) {
 	fmt.Fprintln(w)
 	means := make([]mean, len(columns))
 	for _, m := range modules {
-		fmt.Fprintf(w, "| %s |", m.name)
-		if c := rs.find(nameWasmtime, m.name); c != nil {
+		fmt.Fprintf(w, "| %s |", m.Name)
+		if c := rs.find(nameWasmtime, m.Name); c != nil {
 			fmt.Fprintf(w, " %.1f |", float64(c.Instructions)/1e6)
 		} else {
 			fmt.Fprint(w, " |")
 		}
-		waot := rs.find(nameWaot, m.name)
+		waot := rs.find(nameWaot, m.Name)
 		for i, c := range columns {
-			other := rs.find(c.engine, m.name)
+			other := rs.find(c.engine, m.Name)
 			if waot == nil || other == nil {
 				fmt.Fprint(w, " |")
 				continue

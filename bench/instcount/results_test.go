@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/waot-project/waot/bench/suite"
 )
 
 func TestTable(t *testing.T) {
@@ -20,7 +22,7 @@ func TestTable(t *testing.T) {
 		rs.put(r)
 	}
 	var b strings.Builder
-	rs.writeTable(&b, []*module{{name: "a"}, {name: "b"}})
+	rs.writeTable(&b, []*suite.Module{{Name: "a"}, {Name: "b"}})
 	lines := strings.Split(b.String(), "\n")
 	want := []string{
 		"| a | 2.0 | 0.500 | | | | 2.000 | 1.000 |",

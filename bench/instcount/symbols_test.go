@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/waot-project/waot"
+	"github.com/waot-project/waot/bench/suite"
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
@@ -103,8 +104,8 @@ func testHelpers(t *testing.T, on *machine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &module{name: "copies", file: filepath.Join(b.dir, "modules", "copies.wasm")}
-	if err := errors.Join(os.Mkdir(filepath.Dir(m.file), 0o777), os.WriteFile(m.file, wasm, 0o666)); err != nil {
+	m := &suite.Module{Name: "copies", File: filepath.Join(b.dir, "modules", "copies.wasm")}
+	if err := errors.Join(os.Mkdir(filepath.Dir(m.File), 0o777), os.WriteFile(m.File, wasm, 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	p, err := run(m)

@@ -5,7 +5,7 @@
 //	wasmtimerun run OUT --dir DIR
 //
 // The module has what command waotrun gives it, but with run the system's clocks and random bytes. Then the time between
-// bench.start and bench.end is reported as bench/protocol says. It is a Go module of its own because it
+// bench.start and bench.end is reported as bench/protocol says, and by compile what that takes. It is a Go module of its own because it
 // needs cgo and wasmtime's library.
 package main
 
@@ -63,15 +63,18 @@ func load(engine *wasmtime.Engine, file string) (*wasmtime.Module, error) {
 
 // compile keeps the code of a module in a file.
 func compile(in, out string) error {
+	clock := protocol.Start()
 	module, err := load(newEngine(), in)
 	if err != nil {
 		return err
 	}
+	var r protocol.Result
+	r.CompileNS, r.CompileCPUNS = clock.Read()
 	code, err := module.Serialize()
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(out, code, 0o666)
+	return errors.Join(os.WriteFile(out, code, 0o666), r.Emit())
 }
 
 // measured runs what compile has kept, and reports the time between the marks.

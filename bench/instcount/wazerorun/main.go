@@ -3,8 +3,8 @@
 //	wazerorun MODULE.wasm
 //	wazerorun -measure MODULE.wasm
 //
-// The module has what command waotrun gives it, but with -measure the system's clocks and random bytes. Then the time between
-// bench.start and bench.end is reported as bench/protocol says.
+// The module has what command waotrun gives it, but with -measure the system's clocks and random bytes. Then what compiling takes, and the
+// time between bench.start and bench.end, is reported as bench/protocol says.
 package main
 
 import (
@@ -62,7 +62,13 @@ func run(ctx context.Context, file string, measured bool) error {
 		Instantiate(ctx); err != nil {
 		return err
 	}
-	_, err = r.InstantiateWithConfig(ctx, wasm, config)
+	compiling := protocol.Start()
+	module, err := r.CompileModule(ctx, wasm)
+	if err != nil {
+		return err
+	}
+	result.CompileNS, result.CompileCPUNS = compiling.Read()
+	_, err = r.InstantiateModule(ctx, module, config)
 	if measured {
 		err = errors.Join(err, result.Emit())
 	}

@@ -38,6 +38,16 @@ func Small() []byte {
 	return m.Bytes()
 }
 
+// Growing returns a module whose memory, of one page, grow makes larger by as many pages as its argument says, one at a time;
+// fill also writes to all of each new page.
+func Growing() []byte {
+	var m Module
+	m.Memory(1, 1<<16)
+	m.Func("grow", "l:", "", countdown("i32.const 1 memory.grow drop"))
+	m.Func("fill", "l:", "", countdown("i32.const 1 memory.grow i32.const 16 i32.shl i32.const 7 i32.const 65536 memory.fill"))
+	return m.Bytes()
+}
+
 // System returns a module that calls WASI: clock, args and write as often as their argument
 // says.
 func System() []byte {
