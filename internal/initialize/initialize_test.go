@@ -103,7 +103,10 @@ func TestSnapshot(t *testing.T) {
 	(elem (i32.const 0) $one)
 	(elem $egone func $one $two)
 	(elem $ekept func $two $import)
-	(elem declare func $one $two $import)
+	(elem declare func $one $two $three $four $import)
+	(func $three (result i32) (i32.const 3))
+	(func $four (result i32) (i32.const 4))
+	(func (export "four") (table.set $t (i32.const 1) (ref.func $four)))
 	(func $one (export "one") (result i32) (i32.const 1))
 	(func $two (result i32) (i32.const 2))
 	(func $dead (param i32) (i32.store (i32.const 65536) (local.get 0)))
@@ -114,6 +117,7 @@ func TestSnapshot(t *testing.T) {
 	  (i64.store $second (i32.const 70000) (i64.const -2))
 	  (drop (table.grow $t (ref.func $two) (i32.const 3)))
 	  (table.set $t (i32.const 2) (ref.func $import))
+	  (table.set $t (i32.const 3) (ref.func $three))
 	  (global.set $i (i32.const -5))
 	  (global.set $l (i64.const -6))
 	  (global.set $f (f32.const -0x1p-3))
@@ -148,6 +152,7 @@ func TestSnapshot(t *testing.T) {
 		{"word", []any{int32(65536)}, "[305419896]"}, {"word", []any{int32(8)}, "[1769235297]"}, {"word", []any{int32(0)}, "[0]"},
 		{"second", []any{int32(70000)}, "[-2]"}, {"sizes", nil, "[2 3 7 2]"},
 		{"indirect", []any{int32(0)}, "[1]"}, {"indirect", []any{int32(2)}, "[55]"}, {"indirect", []any{int32(4)}, "[2]"}, {"indirect", []any{int32(6)}, "[2]"},
+		{"indirect", []any{int32(3)}, "[3]"}, {"four", nil, "[]"}, {"indirect", []any{int32(1)}, "[4]"},
 		{"globals", nil, "[-5 -6 -0.125 9221120237041090560 5 -7]"}, {"ref", nil, "[2]"},
 		{"init", []any{int32(1), int32(3)}, "[]"}, {"word", []any{int32(100)}, "[7630949]"},
 		{"table init", []any{int32(2)}, "[]"}, {"indirect", []any{int32(0)}, "[2]"}, {"indirect", []any{int32(1)}, "[55]"},
@@ -181,7 +186,10 @@ func TestResumed(t *testing.T) {
 	  (local.set $v (v128.const i64x2 7 8))
 	  (call $tell (i32.const 1))
 	  (if (result i32) (i32.ge_s (local.get 0) (i32.const 3))
-	    (then (call $snapshot) (call $tell (i32.const 2)) (i32.const 40))
+	    (then
+	      ;; The first time nobody is told: what was under way then must be forgotten.
+	      (if (i32.eq (global.get $n) (i32.const 1)) (then (call $snapshot)))
+	      (call $tell (i32.const 2)) (i32.const 40))
 	    (else
 	      (f64.const 0.5) (i64.const -3)
 	      (i32.const 5)
@@ -209,7 +217,7 @@ func TestResumed(t *testing.T) {
 	(func (export "_start")
 	  (block (loop (call $tell (call $deep (i32.const 2) (i32.const 0)))
 	    (global.set $n (i32.add (global.get $n) (i32.const 1)))
-	    (br_if 1 (i32.eq (global.get $n) (i32.const 3))) (br 0)))
+	    (block (br_if 2 (i32.eq (global.get $n) (i32.const 3)))) (br 0)) (call $tell (i32.const -1)))
 	  (call $tell (i32.const 99)))`
 	wasm := assembled(t, program)
 	// What the program tells from the marker on.

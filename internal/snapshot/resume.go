@@ -207,8 +207,7 @@ func (r *resumer) end(i int) {
 		r.out = index(r.out, wasmfront.OpBr, 1)
 		r.close()
 		r.openBlock(wasmfront.OpLoop, o.params, o.results)
-		o.label = r.depth
-		r.copy(i, o.at+1, o.end)
+		r.copy(i, o.at+1, o.end) // its label is as deep as that of the block was
 		r.close()
 	}
 	r.close()
