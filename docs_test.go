@@ -244,6 +244,14 @@ func main() {
 	}
 	pool.Close()
 
+	words := must(waot.ParseText([]byte("(module (memory (export \"memory\") 1) (global $n (mut i32) (i32.const 0))" +
+		"(func (export \"alloc\") (param i32) (result i32) (i32.const 64))" +
+		"(func (export \"load\") (param i32 i32) (global.set $n (i32.add (local.get 1) (i32.load8_u (local.get 0)))))" +
+		"(func (export \"count\") (result i32) (global.get $n)))")))
+	warm := must(must(waot.NewStore(nil)).Instantiate(ctx, must(warmed(words, []byte("abc"))), nil))
+	again := must(must(waot.NewStore(nil)).Instantiate(ctx, must(copied(warm)), nil))
+	fmt.Println("warmed", must(function(warm, "count").Call(ctx)), must(function(again, "count").Call(ctx)))
+
 	lib := instance("add", nil)
 	linked := must(link(ctx, lib.Store(), lib, module("many")))
 	fmt.Println("link", must(function(linked, "f").Call(ctx, 40, 2)))
@@ -294,6 +302,7 @@ compileOnce plugin
 serve 42
 request 5 <nil> first
 request 6 <nil> second
+warmed [100] [100]
 link [42]
 42 42 42 <nil>
 imports [] hello, world
