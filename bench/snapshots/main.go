@@ -68,29 +68,60 @@ func (g *guest) measure(file string, rounds int) error {
 	defer mod.Close()
 	fmt.Printf("%s: the module has %d bytes, frozen %d; %d of %d functions left; %d of %d bytes of memory not zero; compiled in %v\n",
 		g.name, len(wasm), len(frozen), stats.Funcs-stats.DeadFuncs, stats.Funcs, stats.DataBytes, stats.MemoryBytes, time.Since(began).Round(time.Millisecond))
-	var times [3][]time.Duration
+	ways := []way{{"as it is", plain, true, nil}, {"frozen", mod, false, nil}, {"as it is, again", plain, true, nil}}
+	if g.work != nil { // a library; a program is frozen while it runs
+		copied, err := g.image(plain)
+		if err != nil {
+			return err
+		}
+		defer copied.Close()
+		ways = append(ways, way{"image of an instance", copied, false, nil})
+	}
 	for range rounds {
-		for i, m := range []*waot.Module{plain, mod, plain} {
+		for i := range ways {
 			began := time.Now()
-			if err := g.start(m, i != 1); err != nil {
+			if err := g.start(ways[i].mod, ways[i].begin, nil); err != nil {
 				return err
 			}
-			times[i] = append(times[i], time.Since(began))
+			ways[i].times = append(ways[i].times, time.Since(began))
 		}
 	}
-	for i := range times {
-		slices.Sort(times[i])
+	for i := range ways {
+		slices.Sort(ways[i].times)
+		half, first := ways[i].times[rounds/2], ways[0].times[rounds/2]
+		fmt.Printf("%s: %s: %.2f ms to the first output, %.4f\n", g.name, ways[i].name, ms(half), float64(half)/float64(first))
 	}
-	half := rounds / 2
-	fmt.Printf("%s: start to first output %.2f ms, frozen %.2f ms, ratio %.4f; the first again %.2f ms\n", g.name, ms(times[0][half]), ms(times[1][half]),
-		float64(times[1][half])/float64(times[0][half]), ms(times[2][half]))
 	return nil
+}
+
+// way is a way to start a program.
+type way struct {
+	name  string
+	mod   *waot.Module
+	begin bool // it has not been initialised
+	times []time.Duration
+}
+
+// image returns a module made of an instance that has been initialised.
+func (g *guest) image(plain *waot.Module) (m *waot.Module, err error) {
+	err = g.start(plain, true, func(inst *waot.Instance) error {
+		began := time.Now()
+		b, err := inst.Snapshot()
+		if err != nil {
+			return err
+		}
+		took := time.Since(began)
+		m, err = waot.Load(b, nil)
+		fmt.Printf("%s: an image of %d bytes made of an instance in %.1f ms, loaded in %.1f\n", g.name, len(b), ms(took), ms(time.Since(began)-took))
+		return err
+	})
+	return m, err
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// start starts the program, and looks at its output.
-func (g *guest) start(mod *waot.Module, begin bool) error {
+// start starts the program, and looks at its output, or calls then in the place of its work.
+func (g *guest) start(mod *waot.Module, begin bool, then func(*waot.Instance) error) error {
 	ctx := context.Background()
 	var out bytes.Buffer
 	sys, err := waot.NewWASI(&waot.WASIOptions{Args: []string{g.name}, Stdout: &out, Stderr: &out})
@@ -130,6 +161,9 @@ func (g *guest) start(mod *waot.Module, begin bool) error {
 				return err
 			}
 		}
+	}
+	if then != nil {
+		return then(inst)
 	}
 	if g.work == nil {
 		_, err = sys.Start(ctx, inst)
