@@ -349,3 +349,35 @@ func TestTrapPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestClosedWorld: what only the initialisation wrote is constant, and what only it called has no code: the function is as large as if the constants had been written.
+func TestClosedWorld(t *testing.T) {
+	const text = `(memory 1) (global $mode (mut i32) (i32.const 0)) (table 4 funcref) (type $t (func (param i32) (result i32)))
+	(func $large (param i32) (result i32) (i32.rem_u (i32.rotl (i32.mul (local.get 0) (i32.const 7)) (i32.popcnt (local.get 0))) (i32.const 1234567)))
+	(func $three (type $t) (i32.add (call $large (local.get 0)) (i32.const 3)))
+	(elem declare func $three)
+	(func (export "work") (param i32) (result i32)
+	  (if (i32.eq (global.get $mode) (i32.const 7)) (then (return (call_indirect (type $t) (local.get 0) (i32.const 2)))))
+	  (call $gone (local.get 0)))
+	(func $gone (param i32) (result i32) (i32.div_s (local.get 0) (i32.load (local.get 0))))
+	INIT`
+	const init = `(func (export "_initialize") (global.set $mode (i32.const 7)) (table.set (i32.const 2) (ref.func $three)))`
+	size := func(wasm []byte) uint32 {
+		r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range r.Meta.Exports {
+			if e.Name == "work" {
+				return r.Meta.Funcs[e.Index].Size
+			}
+		}
+		return 0
+	}
+	before := size(assembled(t, strings.Replace(text, "INIT", init, 1)))
+	after := size(frozen(t, strings.Replace(text, "INIT", init, 1), &initialize.Options{}).Wasm)
+	written := strings.NewReplacer("(mut i32) (i32.const 0)", "i32 (i32.const 7)", "(elem declare func $three)", "(elem (i32.const 2) $three)", "INIT", "").Replace(text)
+	if want := size(assembled(t, written)); after != want || after >= before {
+		t.Errorf("the function has %d bytes, %d when frozen, %d as written", before, after, want)
+	}
+}
