@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 
 	"github.com/waot-project/waot"
@@ -93,17 +94,21 @@ func (i *waotInstance) Close() error {
 
 // waotProgram is a compiled module.
 type waotProgram struct {
-	mod    *waot.Module
-	object []byte
+	mod   *waot.Module
+	wasm  []byte
+	cache string
 }
 
 func (waotEngine) Program(wasm []byte) (edges.Program, error) {
-	object, err := waot.CompileObject(wasm, nil)
-	if err != nil {
+	p := &waotProgram{wasm: wasm}
+	var err error
+	if p.mod, err = waot.Compile(wasm, nil); err != nil {
 		return nil, err
 	}
-	mod, err := waot.Load(object, nil)
-	return &waotProgram{mod, object}, err
+	if p.cache, err = os.MkdirTemp("", "waot-costs"); err != nil {
+		return nil, err
+	}
+	return p, p.Load()
 }
 
 // Instantiate makes an instance in a store of its own, the way to have one that can be dropped.
@@ -129,12 +134,17 @@ func (p *waotProgram) Instantiate(wasi bool, stdout *os.File) (edges.Instance, e
 	return i, err
 }
 
+// Load compiles the module out of the cache.
 func (p *waotProgram) Load() error {
-	m, err := waot.Load(p.object, nil)
+	cache, err := waot.OpenCache(&waot.CacheOptions{Dir: p.cache})
+	if err != nil {
+		return err
+	}
+	m, err := waot.Compile(p.wasm, &waot.CompileOptions{Cache: cache})
 	if err != nil {
 		return err
 	}
 	return m.Close()
 }
 
-func (p *waotProgram) Close() error { return p.mod.Close() }
+func (p *waotProgram) Close() error { return errors.Join(p.mod.Close(), os.RemoveAll(p.cache)) }
