@@ -261,7 +261,7 @@ func (o *Options) cancellable(work func() (*Result, error)) (r *Result, err erro
 }
 
 func (o *Options) module(wasm []byte) (*Result, error) {
-	if err := o.Limits.checkSize(wasm); err != nil {
+	if err := o.Limits.CheckSize(wasm); err != nil {
 		return nil, err
 	}
 	cfg := validate.Config{Features: o.Features, Stop: o.stop, Price: o.Limits.price(wasm)}
@@ -276,7 +276,7 @@ func (o *Options) module(wasm []byte) (*Result, error) {
 		}
 		return nil, validate.ReasonWith(wasm, err, cfg)
 	}
-	if err := o.Limits.checkModule(wm); err != nil {
+	if err := o.Limits.CheckModule(wm); err != nil {
 		return nil, err
 	}
 	target, err := o.machine()

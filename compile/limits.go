@@ -37,8 +37,8 @@ func limit(requested, most uint64) uint64 {
 	return min(requested, most)
 }
 
-// checkSize checks the size of a module before anything is read.
-func (l *Limits) checkSize(wasm []byte) error {
+// CheckSize checks the size of a module before anything is read.
+func (l *Limits) CheckSize(wasm []byte) error {
 	if n, most := uint64(len(wasm)), limit(l.ModuleBytes, maxModuleBytes); n > most {
 		return &LimitError{What: "bytes of module", Want: n, Limit: most}
 	}
@@ -48,8 +48,8 @@ func (l *Limits) checkSize(wasm []byte) error {
 	return nil
 }
 
-// checkModule checks the number and the size of functions.
-func (l *Limits) checkModule(m *wasmfront.Module) error {
+// CheckModule checks the number and the size of functions.
+func (l *Limits) CheckModule(m *wasmfront.Module) error {
 	if n, most := uint64(len(m.Funcs)), limit(l.Functions, wasmfront.MaxFuncs); n > most {
 		return &LimitError{What: "functions", Want: n, Limit: most}
 	}

@@ -130,6 +130,19 @@ func (c *Caller) Frames() []Frame {
 	return out
 }
 
+// WalkOwn visits the frames that Frames returns, all of them.
+func (c *Caller) WalkOwn(visit func(Frame)) {
+	if c.store.depth == 0 {
+		return
+	}
+	c.walkOwn(func(f nativeFrame) bool {
+		for _, d := range f.describe() {
+			visit(d)
+		}
+		return true
+	})
+}
+
 // SafepointWalk visits every frame of compiled code that is active below the host
 // function, innermost first and across nested calls, with the references in it that
 // the stack map of its call lists; those of frames that share one on the stack, since functions were inlined, come with the innermost of them.

@@ -76,12 +76,30 @@ func Snapshot(ctx context.Context, wasm []byte, o *Options) (*Result, error) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
+	r, err := take(ctx, wasm, o)
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = &compile.CancelError{Cause: context.Cause(ctx), Err: ctx.Err()}
+	}
+	return r, err
+}
+
+func take(ctx context.Context, wasm []byte, o *Options) (*Result, error) {
+	limits := &o.Compile.Limits
+	if err := limits.CheckSize(wasm); err != nil {
+		return nil, err
+	}
+	if y := o.Time; !y.IsZero() && (y.Before(time.Unix(0, 0)) || y.After(time.Unix(0, math.MaxInt64/2))) {
+		return nil, snapshot.Errorf("clocks cannot say %v", y)
+	}
 	features := o.Compile.Features
 	if features == 0 {
 		features = wasmfront.DefaultFeatures
 	}
 	r, err := snapshot.Instrument(wasm, features)
 	if err != nil {
+		return nil, err
+	}
+	if err := limits.CheckModule(r.Original); err != nil {
 		return nil, err
 	}
 	begin, err := choose(r, o)
@@ -93,45 +111,88 @@ func Snapshot(ctx context.Context, wasm []byte, o *Options) (*Result, error) {
 		return nil, err
 	}
 	defer func() { x.close() }()
-	if x.places != nil {
-		// Once more: now the calls that are under way write down what they have.
-		if r, err = r.Spill(x.places); err != nil {
-			return nil, err
-		}
-		quiet := *o
-		if o.Output != nil {
-			quiet.Output = io.Discard // it has been written
-		}
-		again, err := start(ctx, r, &quiet, begin)
-		if err != nil {
-			return nil, err
-		}
-		before := x
-		before.close()
-		if x = again; !slices.Equal(x.places, before.places) {
-			return nil, snapshot.Errorf("the program does not do the same each time: it has called %s.%s from elsewhere", abi.MarkerModule, abi.MarkerName)
-		}
-	}
-	state, err := x.state()
+	state, err := x.state(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b, stats, err := snapshot.Freeze(r.Original, state, &snapshot.Changes{Drop: begin.drop(x.places != nil), Resume: begin.export})
+	switch {
+	case x.places != nil:
+		if x, state, err = x.again(ctx, o, begin, state); err != nil {
+			return nil, err
+		}
+	case begin.marker:
+		return nil, snapshot.Errorf("%s has returned, and has not called %s.%s", startName, abi.MarkerModule, abi.MarkerName)
+	}
+	b, stats, err := snapshot.Freeze(ctx, r.Original, state, &snapshot.Changes{Drop: begin.drop(x.places != nil), Resume: begin.name()})
 	if err != nil {
 		return nil, err
 	}
 	return &Result{Wasm: b, Stats: *stats, Export: begin.name(), Marker: x.places != nil, Took: x.took}, nil
 }
 
+// again runs the initialisation once more: now the calls that are under way write down what they have. It closes x.
+func (x *run) again(ctx context.Context, o *Options, begin *beginning, state *snapshot.State) (*run, *snapshot.State, error) {
+	digest := state.Digest()
+	r, err := x.running.Spill(x.places)
+	if err != nil {
+		return x, nil, err
+	}
+	x.close()
+	quiet := *o
+	if o.Output != nil {
+		quiet.Output = io.Discard // it has been written
+	}
+	quiet.Store = roomFor(o.Store)
+	y, err := start(ctx, r, &quiet, begin)
+	var trap *host.Trap
+	switch {
+	case errors.As(err, &trap):
+		return x, nil, otherwise("it traps the second time")
+	case err != nil:
+		return x, nil, err
+	case !slices.Equal(y.places, x.places):
+		return y, nil, otherwise("it has called %s.%s from elsewhere", abi.MarkerModule, abi.MarkerName)
+	}
+	state, err = y.state(ctx)
+	switch {
+	case err != nil:
+		return y, nil, err
+	case state.Digest() != digest:
+		return y, nil, otherwise("memories, tables or globals differ")
+	}
+	return y, state, nil
+}
+
+// otherwise is the error of a program that does something else the second time.
+func otherwise(format string, args ...any) error {
+	return snapshot.Errorf("the program is run twice, and does not do the same: "+format, args...)
+}
+
+// roomFor returns limits with room for what the second run has in addition.
+func roomFor(o *host.StoreOptions) *host.StoreOptions {
+	if o == nil {
+		return nil
+	}
+	more := *o
+	for _, limit := range []*int{&more.MaxMemories, &more.MaxTables, &more.MaxGlobals} {
+		if *limit > 0 {
+			*limit++
+		}
+	}
+	return &more
+}
+
 // beginning is what is called.
 type beginning struct {
 	initialize bool   // _initialize, at first
 	export     string // then this, if it is not empty
+	run        bool   // or Options.Run
+	marker     bool   // nobody has named the export: it must call the marker
 }
 
-// name returns what was called last.
+// name returns what is called last, empty if that is Options.Run.
 func (b *beginning) name() string {
-	if b.export == "" && b.initialize {
+	if b.export == "" && b.initialize && !b.run {
 		return initializeName
 	}
 	return b.export
@@ -142,39 +203,56 @@ func (b *beginning) drop(resumes bool) (names []string) {
 	if b.initialize {
 		names = append(names, initializeName)
 	}
-	if b.export != "" && !resumes {
+	if b.export != "" {
 		names = append(names, b.export)
 	}
-	return names
+	return slices.DeleteFunc(names, func(name string) bool { return resumes && name == b.name() })
 }
 
 // choose says what to call.
 func choose(r *snapshot.Running, o *Options) (*beginning, error) {
-	b := &beginning{initialize: exports(r.Original, initializeName) != nil}
+	b := &beginning{initialize: exports(r.Original, initializeName) != nil, run: o.Run != nil}
 	switch {
 	case o.Run != nil:
-		return b, nil
 	case o.Export != "":
 		b.export = o.Export
 	case r.Marker && exports(r.Original, startName) != nil:
-		b.export = startName
+		b.export, b.marker = startName, true
 	case b.initialize:
-		return b, nil
 	case exports(r.Original, startName) != nil:
 		return nil, snapshot.Errorf("%s runs the program to its end, and the module does not import %s.%s, whose call says where to stop", startName, abi.MarkerModule, abi.MarkerName)
 	default:
 		return nil, snapshot.Errorf("the module exports neither %s nor %s; name the function that initialises it", initializeName, startName)
 	}
-	t := exports(r.Original, b.export)
-	switch {
-	case t == nil:
-		return nil, snapshot.Errorf("the module exports no function %q", b.export)
-	case len(t.Params) > 0:
-		return nil, snapshot.Errorf("the function %q has parameters: %v", b.export, t)
-	case b.export == initializeName:
+	if b.initialize {
+		if err := callable(r.Original, initializeName); err != nil {
+			return nil, err
+		}
+	}
+	if b.export == initializeName && b.initialize {
 		b.export = "" // it is called first anyway
 	}
+	if b.export != "" {
+		return b, callable(r.Original, b.export)
+	}
 	return b, nil
+}
+
+// callable returns why an export cannot be called, or nil.
+func callable(m *wasmfront.Module, name string) error {
+	t := exports(m, name)
+	switch {
+	case t == nil:
+		return snapshot.Errorf("the module exports no function %q", name)
+	case len(t.Params) > 0:
+		return snapshot.Errorf("the function %q has parameters: %v", name, t)
+	}
+	for i := range m.Exports {
+		if e := &m.Exports[i]; e.Name == name && e.Index < m.NumImportedFuncs {
+			return snapshot.Errorf("the function %q is imported", name)
+		}
+	}
+	return nil
 }
 
 // exports returns the type of an exported function, or nil.
@@ -195,7 +273,8 @@ type run struct {
 	inst    *host.Instance
 	system  *system
 	places  []snapshot.Place // the calls that the marker has ended, the outermost first; nil if it was not called
-	ended   bool             // the initialisation is over
+	current string           // the export that is called
+	ended   bool             // the marker has been called, or nobody is to be ended by it
 	took    time.Duration
 }
 
@@ -205,6 +284,7 @@ var errMarker = errors.New("frozen")
 // start runs the initialisation.
 func start(ctx context.Context, r *snapshot.Running, o *Options, begin *beginning) (_ *run, err error) {
 	c := o.Compile
+	c.Limits.ModuleBytes, c.Limits.FunctionBytes = 0, 0 // they have been looked at
 	c.Context, c.Target, c.CPU, c.OptLevel, c.Regalloc, c.ExplicitBounds, c.Fuel, c.FuelSlack = ctx, compile.HostTarget(), "", opt.O0, "", false, nil, false
 	c.Deterministic = true // results are the same on all machines
 	c.Control, c.Trace, c.AfterPass, c.Costs, c.NewAllocator = nil, nil, nil, nil, nil
@@ -218,8 +298,9 @@ func start(ctx context.Context, r *snapshot.Running, o *Options, begin *beginnin
 		return nil, err
 	}
 	x := &run{running: r}
-	defer func() {
-		if err != nil {
+	done := false
+	defer func() { // a function of the caller may panic
+		if !done {
 			x.close()
 		}
 	}()
@@ -235,7 +316,7 @@ func start(ctx context.Context, r *snapshot.Running, o *Options, begin *beginnin
 		return nil, err
 	}
 	began := time.Now()
-	x.inst, err = x.store.Instantiate(ctx, x.mod, x.imports(o))
+	x.inst, err = x.store.Instantiate(ctx, x.mod, x.imports(o, begin))
 	if err == nil {
 		err = x.call(ctx, o, begin)
 	}
@@ -250,7 +331,11 @@ func start(ctx context.Context, r *snapshot.Running, o *Options, begin *beginnin
 	if err != nil && x.places == nil {
 		return nil, x.inOriginal(err)
 	}
-	return x, x.system.left()
+	if err := x.system.left(); err != nil {
+		return nil, err
+	}
+	done = true
+	return x, nil
 }
 
 // inOriginal gives the places of a trap their offsets in the original module.
@@ -283,6 +368,7 @@ func (x *run) call(ctx context.Context, o *Options, begin *beginning) error {
 }
 
 func (x *run) export(ctx context.Context, name string) error {
+	x.current = name
 	f, err := x.inst.Func(name)
 	if err != nil {
 		return err
@@ -292,7 +378,7 @@ func (x *run) export(ctx context.Context, name string) error {
 }
 
 // imports returns all that the module imports.
-func (x *run) imports(o *Options) host.Imports {
+func (x *run) imports(o *Options, begin *beginning) host.Imports {
 	all := host.Imports{}
 	add := func(from host.Imports) {
 		for module, funcs := range from {
@@ -315,7 +401,7 @@ func (x *run) imports(o *Options) host.Imports {
 	add(x.system.imports())
 	add(o.Imports)
 	if x.running.Marker {
-		add(host.Imports{abi.MarkerModule: {abi.MarkerName: host.RawFunc{Func: func(c *host.Caller, _, _ []uint64) error { return x.marked(c, o) }}}})
+		add(host.Imports{abi.MarkerModule: {abi.MarkerName: host.RawFunc{Func: func(c *host.Caller, _, _ []uint64) error { return x.marked(c, begin) }}}})
 	}
 	return all
 }
@@ -329,30 +415,46 @@ func valTypes(list []wasmfront.ValType) []host.ValType {
 }
 
 // marked is what the marker does.
-func (x *run) marked(c *host.Caller, o *Options) error {
+func (x *run) marked(c *host.Caller, begin *beginning) error {
 	switch {
 	case x.ended:
 		return nil
 	case x.inst == nil:
 		return x.system.refuse("calls %s.%s while it is instantiated", abi.MarkerModule, abi.MarkerName)
+	case x.current != begin.name():
+		return x.system.refuse("calls %s.%s in %s, which is only the first that is called", abi.MarkerModule, abi.MarkerName, x.current)
 	}
 	x.ended = true
-	var err error
-	places := []snapshot.Place{}
-	(*inproc.Caller)(c).SafepointWalk(func(f host.Frame, _ []uint64) {
-		p, e := x.running.PlaceOf(f.Func, int(f.Offset))
-		err = errors.Join(err, e)
-		places = append(places, p)
-	})
-	if own := len(c.Frames()); len(places) > own && (own < cap(make([]int, 64)) || len(o.Imports) > 0) {
-		return x.system.refuse("calls %s.%s in a call from a Go function that the program has called", abi.MarkerModule, abi.MarkerName)
-	}
+	places, err := x.walk((*inproc.Caller)(c).WalkOwn)
 	if err != nil {
 		return err
 	}
-	slices.Reverse(places)
+	all, err := x.walk(func(visit func(host.Frame)) {
+		(*inproc.Caller)(c).SafepointWalk(func(f host.Frame, _ []uint64) { visit(f) })
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(places) == 0 || len(all) > len(places):
+		return x.system.refuse("calls %s.%s from a Go function that it has called", abi.MarkerModule, abi.MarkerName)
+	}
 	x.places = places
 	return errMarker
+}
+
+// walk returns the places of frames, the outermost first.
+func (x *run) walk(frames func(visit func(host.Frame))) ([]snapshot.Place, error) {
+	var places []snapshot.Place
+	var err error
+	frames(func(f host.Frame) {
+		p, e := x.running.PlaceOf(f.Func, int(f.Offset))
+		if e != nil && err == nil {
+			err = e
+		}
+		places = append(places, p)
+	})
+	slices.Reverse(places)
+	return places, err
 }
 
 func (x *run) close() {
@@ -368,7 +470,7 @@ func (x *run) close() {
 }
 
 // state returns what the instance has.
-func (x *run) state() (*snapshot.State, error) {
+func (x *run) state(ctx context.Context) (*snapshot.State, error) {
 	m := x.running.Original
 	s := &snapshot.State{Calls: x.system.calls(m), Globals: make([]snapshot.Value, len(m.Globals)), DroppedData: make([]bool, len(m.Data)), DroppedElems: make([]bool, len(m.Elems))}
 	funcs, err := x.importedFuncs()
@@ -389,6 +491,9 @@ func (x *run) state() (*snapshot.State, error) {
 		}
 		refs := make([]snapshot.Ref, t.Len())
 		for k := range refs {
+			if k%1024 == 0 && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			v, err := t.Get(uint32(k))
 			if err != nil {
 				return nil, err
@@ -431,7 +536,7 @@ func (x *run) state() (*snapshot.State, error) {
 			}
 		}
 	}
-	if x.places != nil {
+	if x.places != nil && x.running.Spills() {
 		s.Frames, err = x.frames(funcs)
 	}
 	return s, err
@@ -520,7 +625,7 @@ func (x *run) frames(funcs map[uint64]uint32) ([]snapshot.Frame, error) {
 		return x.ref(v, funcs, "a local or an operand")
 	})
 	if err == nil && !slices.EqualFunc(frames, x.places, func(f snapshot.Frame, p snapshot.Place) bool { return f.Func == p.Func && f.Call == p.Call }) {
-		err = snapshot.Errorf("the calls that are under way are not those that have been written down")
+		err = snapshot.Errorf("calls that have been written down are no longer under way: a Go function has ended them")
 	}
 	return frames, err
 }

@@ -1,6 +1,7 @@
 package initialize_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -270,6 +271,41 @@ func TestRefused(t *testing.T) {
 		"a marker too early":  {`(import "waot" "snapshot" (func $m)) (func $s (call $m)) (start $s) (func (export "_start"))`, "while it is instantiated", initialize.Options{}},
 		"a reference in code": {`(import "waot" "snapshot" (func $m)) (import "env" "f" (func $f (result externref))) (func (export "_start") (local externref) (local.set 0 (call $f)) (call $m))`, "a reference to a value of the host in a local", initialize.Options{Imports: host.Imports{"env": {"f": func() any { return "x" }}}}},
 	}
+	const marker = `(import "waot" "snapshot" (func $m)) `
+	answers, second := int32(0), false
+	count := func() int32 { answers++; return answers }
+	for name, c := range map[string]struct {
+		text, want string
+		o          initialize.Options
+	}{
+		"a marker in front":      {marker + `(func (export "_initialize") (call $m)) (func (export "_start"))`, "calls waot.snapshot in _initialize", initialize.Options{}},
+		"a marker before Run":    {marker + `(func (export "_initialize") (call $m))`, "calls waot.snapshot in _initialize", initialize.Options{Run: func(context.Context, *host.Instance) error { return nil }}},
+		"no marker":              {marker + `(func (export "_start"))`, "_start has returned, and has not called", initialize.Options{}},
+		"the marker itself":      {marker + `(export "_start" (func $m))`, `the function "_start" is imported`, initialize.Options{}},
+		"a library's parameters": {`(func (export "_initialize") (param i32)) (func (export "f"))`, `"_initialize" has parameters`, initialize.Options{Export: "f"}},
+		"other answers":          {marker + `(import "env" "f" (func $f (result i32))) (memory 1) (func (export "_start") (i32.store (i32.const 0) (call $f)) (call $m))`, "memories, tables or globals differ", initialize.Options{Imports: host.Imports{"env": {"f": count}}}},
+		"another way":            {marker + `(import "env" "f" (func $f (result i32))) (func (export "_start") (if (i32.and (call $f) (i32.const 1)) (then (call $m)) (else (call $m))))`, "from elsewhere", initialize.Options{Imports: host.Imports{"env": {"f": count}}}},
+		"a trap the second time": {marker + `(import "env" "f" (func $f (result i32))) (func (export "_start") (if (i32.and (call $f) (i32.const 1)) (then unreachable)) (call $m))`, "it traps the second time", initialize.Options{Imports: host.Imports{"env": {"f": func() int32 { second = !second; return map[bool]int32{false: 1}[second] }}}}},
+		"memory for two runs":    {marker + `(memory 1) (global $g (mut i32) (i32.const 0)) (func (export "_start") (global.set $g (memory.grow (i32.const 9))) (call $m))`, "memories, tables or globals differ", initialize.Options{Store: &host.StoreOptions{MaxTotalMemoryPages: 10}}},
+		"a callback": {marker + `(import "env" "f" (func $f)) (func (export "g") (call $m)) (func (export "_start") (call $f))`, "from a Go function", initialize.Options{Imports: host.Imports{"env": {"f": func(c *host.Caller) error {
+			g, _ := c.Instance().Func("g")
+			_, err := g.Call(context.Background())
+			return err
+		}}}}},
+		"an early time": {`(func (export "_initialize"))`, "clocks cannot say", initialize.Options{Time: time.Unix(-1, 0)}},
+		"a late time":   {`(func (export "_initialize"))`, "clocks cannot say", initialize.Options{Time: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}},
+		"many locals": {marker + `(func (export "_start") (local ` + strings.Repeat("i64 ", 49_990) + `) (i64.const 1) (i64.const 2) (i64.const 3) (i64.const 4) (i64.const 5) (i64.const 6) (i64.const 7) (i64.const 8) (i64.const 9) (i64.const 10) (i64.const 11) (call $m)` +
+			strings.Repeat("(drop)", 11) + `)`, "cannot be written down", initialize.Options{}},
+		"a large recursion": {marker + `(func $r (param i32) (if (local.get 0) (then (call $r (i32.sub (local.get 0) (i32.const 1)))) (else (call $m)))` + strings.Repeat("(local.set 0 (i32.mul (local.get 0) (i32.const 1234567)))", 10_000) + `) (func (export "_start") (call $r (i32.const 4000)))`,
+			"takes too much code", initialize.Options{}},
+		"large loops": {marker + `(func (export "_start") (local $x i32) ` + strings.Repeat("(loop ", 500) + `(call $m)` + strings.Repeat("(local.set $x (i32.mul (local.get $x) (i32.const 1234567)))", 10_000) + strings.Repeat(")", 500) + `)`,
+			"takes too much code", initialize.Options{}},
+	} {
+		if _, ok := cases[name]; ok {
+			t.Fatal(name)
+		}
+		cases[name] = c
+	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, err := initialize.Snapshot(context.Background(), assembled(t, c.text), &c.o)
@@ -379,5 +415,151 @@ func TestClosedWorld(t *testing.T) {
 	written := strings.NewReplacer("(mut i32) (i32.const 0)", "i32 (i32.const 7)", "(elem declare func $three)", "(elem (i32.const 2) $three)", "INIT", "").Replace(text)
 	if want := size(assembled(t, written)); after != want || after >= before {
 		t.Errorf("the function has %d bytes, %d when frozen, %d as written", before, after, want)
+	}
+}
+
+// TestMarkerInInitialize: a library may be frozen in the middle of its initialisation, which goes on where it is initialised.
+func TestMarkerInInitialize(t *testing.T) {
+	r := frozen(t, `(import "waot" "snapshot" (func $m)) (import "env" "tell" (func $tell (param i32)))
+	(func (export "_initialize") (call $tell (i32.const 1)) (call $m) (call $tell (i32.const 2)))`, &initialize.Options{Imports: host.Imports{"env": {"tell": func(int32) {}}}})
+	var told []int32
+	inst := instance(t, r.Wasm, host.Imports{"env": {"tell": func(x int32) { told = append(told, x) }}})
+	call(t, inst, "_initialize")
+	if fmt.Sprint(told) != "[2]" || r.Export != "_initialize" || !r.Marker {
+		t.Error(told, r.Export, r.Marker)
+	}
+}
+
+// TestResult: an export that is frozen keeps its type.
+func TestResult(t *testing.T) {
+	r := frozen(t, `(import "waot" "snapshot" (func $m)) (func (export "f") (result i32 i64) (call $m) (i32.const 7) (i64.const 8))`, &initialize.Options{Export: "f"})
+	if got := fmt.Sprint(call(t, instance(t, r.Wasm, nil), "f")); got != "[7 8]" {
+		t.Error(got)
+	}
+}
+
+// TestDeep: very many calls may be under way, also of imports that are not called.
+func TestDeep(t *testing.T) {
+	const depth = 20_000
+	r := frozen(t, fmt.Sprintf(`(import "waot" "snapshot" (func $m)) (import "env" "f" (func)) (func $r (param i32) (result i32)
+	(if (result i32) (local.get 0) (then (i32.add (call $r (i32.sub (local.get 0) (i32.const 1))) (i32.const 1))) (else (call $m) (i32.const 0))))
+	(func (export "f") (result i32) (call $r (i32.const %d)))`, depth), &initialize.Options{Export: "f", Imports: host.Imports{"env": {"f": func() {}}}})
+	if got := fmt.Sprint(call(t, instance(t, r.Wasm, host.Imports{"env": {"f": func() {}}}), "f")); got != fmt.Sprintf("[%d]", depth) {
+		t.Error(got)
+	}
+}
+
+// TestLimits: what is added while a program runs does not count.
+func TestLimits(t *testing.T) {
+	r := frozen(t, `(import "waot" "snapshot" (func $m)) (memory 1) (table 1 funcref) (global (mut i32) (i32.const 0)) (func (export "f") (result i32) (local funcref) (global.set 0 (i32.const 3)) (call $m) (global.get 0))`,
+		&initialize.Options{Export: "f", Store: &host.StoreOptions{MaxMemories: 1, MaxTables: 1, MaxGlobals: 1}})
+	if got := fmt.Sprint(call(t, instance(t, r.Wasm, nil), "f")); got != "[3]" {
+		t.Error(got)
+	}
+}
+
+// TestSegments: a memory with bytes far apart makes no more segments than engines take, and a table with gaps no more than it needs.
+func TestSegments(t *testing.T) {
+	r := frozen(t, `(memory (export "memory") 500) (table $t 1000 funcref) (func $f (result i32) (i32.const 9)) (elem declare func $f)
+	(func (export "_initialize") (local $i i32)
+	  (loop $l (i32.store8 (local.get $i) (i32.const 7)) (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 256))) (i32.const 32000000))))
+	  (local.set $i (i32.const 1))
+	  (loop $l (table.set $t (local.get $i) (ref.func $f)) (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 2))) (i32.const 600))))
+	  (table.set $t (i32.const 700) (ref.func $f)))
+	(func (export "at") (param i32) (result i32) (i32.load8_u (local.get 0)))
+	(func (export "call") (param i32) (result i32) (call_indirect $t (result i32) (local.get 0)))`, &initialize.Options{})
+	m, err := wasmfront.Decode(r.Wasm, wasmfront.DefaultFeatures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(m.Data); n > 100_000 {
+		t.Errorf("%d data segments", n)
+	}
+	if n := len(m.Elems); n != 3 { // two, and the one that was there
+		t.Errorf("%d element segments", n)
+	}
+	inst := instance(t, r.Wasm, nil)
+	for at, want := range map[int32]string{0: "[7]", 1: "[0]", 256: "[7]", 31999744: "[7]", 32000256: "[0]"} {
+		if got := fmt.Sprint(call(t, inst, "at", at)); got != want {
+			t.Errorf("at %d: %s, want %s", at, got, want)
+		}
+	}
+	for _, i := range []int32{1, 3, 599, 700} {
+		if got := fmt.Sprint(call(t, inst, "call", i)); got != "[9]" {
+			t.Errorf("element %d: %s", i, got)
+		}
+	}
+	for _, i := range []int32{0, 2, 601, 999} {
+		f, _ := inst.Func("call")
+		if _, err := f.Call(context.Background(), i); err == nil {
+			t.Errorf("element %d is there", i)
+		}
+	}
+}
+
+// TestEnds: the end of a context ends what is done after the program, too.
+func TestEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	wasm := assembled(t, `(memory 1) (func (export "f"))`)
+	_, err := initialize.Snapshot(ctx, wasm, &initialize.Options{Run: func(context.Context, *host.Instance) error { cancel(); return nil }})
+	var ended *compile.CancelError
+	if !errors.As(err, &ended) {
+		t.Error(err)
+	}
+}
+
+// TestPanic: a panic of the caller's function leaves nothing behind: more of them than the process may have memories.
+func TestPanic(t *testing.T) {
+	wasm := assembled(t, `(memory 1) (func (export "f"))`)
+	for range 40 {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			initialize.Snapshot(context.Background(), wasm, &initialize.Options{Run: func(_ context.Context, inst *host.Instance) error {
+				t.Cleanup(func() {
+					if _, err := inst.Snapshot(); !errors.Is(err, host.ErrClosed) {
+						t.Errorf("the instance is open: %v", err)
+					}
+				})
+				panic("x")
+			}})
+		}()
+	}
+}
+
+// TestNames: functions keep their names where their indices change, and lose names that cannot be read.
+func TestNames(t *testing.T) {
+	text := `(import "waot" "snapshot" (func $snapshot)) (import "env" "f" (func $imported)) (func $one (call $snapshot) unreachable) (func $start (export "_start") (call $one))`
+	wasm := assembled(t, text)
+	for _, damaged := range []bool{false, true} {
+		want := "[one start]"
+		if damaged {
+			wasm = append(wasm, 0) // the name section is the last one
+			i := bytes.LastIndex(wasm, []byte("\x04name"))
+			wasm[i-1]++
+			want = "[ _start]"
+		}
+		r, err := initialize.Snapshot(context.Background(), wasm, &initialize.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := instance(t, r.Wasm, host.Imports{"env": {"f": func() {}}}).Func("_start")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var trap *host.Trap
+		if _, err := f.Call(context.Background()); !errors.As(err, &trap) {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, f := range trap.Backtrace {
+			names = append(names, f.Name)
+		}
+		if fmt.Sprint(names) != want {
+			t.Errorf("names %v, want %s", names, want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ type Stats struct {
 
 // freezer makes a snapshot.
 type freezer struct {
+	ctx     context.Context
 	m       *wasmfront.Module
 	state   *State
 	changes *Changes
@@ -43,6 +45,7 @@ type freezer struct {
 	bodies  [][]byte // of the live functions
 	refs    []bool   // functions that live code refers to
 	types   []wasmfront.FuncType
+	typeAt  map[string]uint32 // the types by their encoding
 	added   []added
 	stats   Stats
 	resumed uint32 // the function that goes on, if there is one
@@ -55,14 +58,17 @@ type added struct {
 	body []byte
 }
 
-// Freeze returns the module whose instances begin in the given state of an instance of m, which must be valid. The state's slices are only read.
-func Freeze(m *wasmfront.Module, state *State, changes *Changes) ([]byte, *Stats, error) {
+// Freeze returns the module whose instances begin in the given state of an instance of m, which must be valid. The state's slices are only read. The errors are *Error, and that of ctx.
+func Freeze(ctx context.Context, m *wasmfront.Module, state *State, changes *Changes) ([]byte, *Stats, error) {
 	marker, err := markerOf(m)
 	if err != nil {
 		return nil, nil, err
 	}
 	n := len(m.Funcs)
-	z := &freezer{m: m, state: state, changes: changes, marker: marker, kept: n, live: make([]bool, n), refs: make([]bool, n), bodies: make([][]byte, len(m.Code)), types: slices.Clone(m.Types)}
+	z := &freezer{ctx: ctx, m: m, state: state, changes: changes, marker: marker, kept: n, live: make([]bool, n), refs: make([]bool, n), bodies: make([][]byte, len(m.Code)), typeAt: map[string]uint32{}}
+	for i := range m.Types {
+		z.addType(&m.Types[i])
+	}
 	if marker != none {
 		// It becomes a function that does nothing, in front of those that go on.
 		z.kept--
@@ -81,9 +87,15 @@ func Freeze(m *wasmfront.Module, state *State, changes *Changes) ([]byte, *Stats
 	z.exports(s)
 	z.elements(s)
 	z.code(s)
-	z.data(s)
+	if err := z.data(s); err != nil {
+		return nil, nil, err
+	}
 	z.customs(s)
-	return s.module(), &z.stats, nil
+	b := s.module()
+	if _, err := validate.All(b, validate.Config{Features: m.Features}); err != nil {
+		return nil, nil, Errorf("what is left of the program is no module that may be: %v", err)
+	}
+	return b, &z.stats, ctx.Err()
 }
 
 // start adds a start function that makes the calls, in the place of what the module has.
@@ -120,12 +132,19 @@ func (z *freezer) index(f uint32) uint32 {
 
 // typeOf returns the index of a type, which is added if there is none.
 func (z *freezer) typeOf(t *wasmfront.FuncType) uint32 {
-	i := slices.IndexFunc(z.types, func(u wasmfront.FuncType) bool { return u.Equal(t) })
-	if i < 0 {
-		i = len(z.types)
-		z.types = append(z.types, *t)
+	if i, ok := z.typeAt[string(encode.FuncType(nil, t))]; ok {
+		return i
 	}
-	return uint32(i)
+	return z.addType(t)
+}
+
+func (z *freezer) addType(t *wasmfront.FuncType) uint32 {
+	i := uint32(len(z.types))
+	z.types = append(z.types, *t)
+	if key := string(encode.FuncType(nil, t)); z.typeAt[key] == 0 {
+		z.typeAt[key] = i
+	}
+	return i
 }
 
 // exported reports whether the snapshot has the export.
@@ -208,6 +227,9 @@ func (z *freezer) reach() error {
 		z.todo = z.todo[:len(z.todo)-1]
 		if f < z.m.NumImportedFuncs {
 			continue
+		}
+		if err := z.ctx.Err(); err != nil {
+			return err
 		}
 		e := editOf(z.m, f)
 		v.Begin(z.m, f)
@@ -357,18 +379,9 @@ func (z *freezer) elements(s *sections) {
 		}
 	}
 	for i, t := range z.state.Tables {
-		for at := 0; at < len(t); at++ {
-			first := at
-			var funcs []uint32
-			for ; at < len(t) && t[at] != Null; at++ {
-				funcs = append(funcs, uint32(t[at]))
-			}
-			if len(funcs) == 0 {
-				continue
-			}
+		for low, high := nextElements(t, 0); low < high; low, high = nextElements(t, high) {
 			n++
-			b = append(i32(encode.Index(append(b, elemTable), uint32(i)), uint32(first)), byte(wasmfront.OpEnd), 0)
-			b = z.funcs(b, funcs)
+			b = z.fill(b, uint32(i), low, t[low:high])
 		}
 	}
 	var refs []uint32
@@ -382,6 +395,44 @@ func (z *freezer) elements(s *sections) {
 		b = z.funcs(append(b, elemDeclarative, 0), refs)
 	}
 	s.set(sectionElement, n, b)
+}
+
+// maxNulls is how many nulls between two runs of functions make two segments of them.
+const maxNulls = 8
+
+// nextElements returns the next run of elements that are not null, or have others close to them, from a place on; low is high if there is none.
+func nextElements(t []Ref, from int) (low, high int) {
+	for low = from; low < len(t) && t[low] == Null; low++ {
+	}
+	high = low
+	for at := low; at < len(t) && at-high <= maxNulls; at++ {
+		if t[at] != Null {
+			high = at + 1
+		}
+	}
+	return low, high
+}
+
+// fill appends a segment that fills a part of a table.
+func (z *freezer) fill(b []byte, table uint32, at int, elements []Ref) []byte {
+	form, exprs := byte(elemTable), slices.Contains(elements, Null)
+	if exprs {
+		form |= elemExprs
+	}
+	b = append(i32(encode.Index(append(b, form), table), uint32(at)), byte(wasmfront.OpEnd))
+	if !exprs {
+		funcs := make([]uint32, len(elements))
+		for i, r := range elements {
+			funcs[i] = uint32(r)
+		}
+		return z.funcs(append(b, 0), funcs)
+	}
+	b = encode.Index(append(b, wasmfront.FuncRef.Code()), uint32(len(elements)))
+	for _, r := range elements {
+		c := constant(wasmfront.FuncRef, z.value(Value{Ref: r}))
+		b = append(encode.Const(b, &c), byte(wasmfront.OpEnd))
+	}
+	return b
 }
 
 // funcs appends a number of functions, and the functions.
@@ -415,8 +466,16 @@ func (z *freezer) code(s *sections) {
 	s.set(sectionCode, len(z.bodies)+len(z.added), b)
 }
 
+// Bounds of what memories hold. Engines refuse modules with more segments, and this one those with more bytes.
+const (
+	maxSegments = 100_000
+	maxBytes    = 1 << 30
+	// leastGap is how many zeroes between two runs of bytes make two segments of them, if there are not too many then.
+	leastGap = 128
+)
+
 // data writes the segments of the module if code can name them, and then what is in the memories.
-func (z *freezer) data(s *sections) {
+func (z *freezer) data(s *sections) error {
 	var b []byte
 	n := 0
 	if z.m.HasDataCount {
@@ -429,10 +488,22 @@ func (z *freezer) data(s *sections) {
 			b = encode.Sized(append(b, 1), bytes)
 		}
 	}
+	gap := leastGap
+	for ; ; gap *= 2 {
+		count, bytes, err := z.countData(gap)
+		switch {
+		case err != nil:
+			return err
+		case bytes > maxBytes:
+			return Errorf("the memories hold more than %d bytes that are not zero, or few zeroes in between", maxBytes)
+		}
+		if z.stats.Data = bytes; n+count <= max(maxSegments, n) || count <= 1 {
+			break
+		}
+	}
 	for i, mem := range z.state.Memories {
-		for low, high := nextData(mem, 0); low < high; low, high = nextData(mem, high) {
+		for low, high := nextData(mem, 0, gap); low < high; low, high = nextData(mem, high, gap) {
 			n++
-			z.stats.Data += high - low
 			const active = 2
 			b = append(i32(encode.Index(append(b, active), uint32(i)), uint32(low)), byte(wasmfront.OpEnd))
 			b = encode.Sized(b, mem[low:high])
@@ -442,17 +513,29 @@ func (z *freezer) data(s *sections) {
 	if z.m.HasDataCount {
 		s.of[sectionDataCount] = encode.Index(nil, uint32(n))
 	}
+	return nil
 }
 
-// maxGap is how many zeroes between two runs of bytes make two segments of them.
-const maxGap = 128
+// countData returns how many segments the memories need with such gaps, and how many bytes these have.
+func (z *freezer) countData(gap int) (n, bytes int, err error) {
+	for _, mem := range z.state.Memories {
+		for low, high := nextData(mem, 0, gap); low < high; low, high = nextData(mem, high, gap) {
+			n++
+			bytes += high - low
+			if n%1000 == 0 && z.ctx.Err() != nil {
+				return 0, 0, z.ctx.Err()
+			}
+		}
+	}
+	return n, bytes, z.ctx.Err()
+}
 
 // nextData returns the next run of bytes in a memory that are not 0, or have others around them, from a place on; low is high if there is none.
-func nextData(mem []byte, from int) (low, high int) {
+func nextData(mem []byte, from, gap int) (low, high int) {
 	low = from + zeroes(mem[from:])
 	for high = low; high < len(mem); {
-		n := zeroes(mem[high:])
-		if n > maxGap || high+n == len(mem) {
+		n := zeroes(mem[high:min(len(mem), high+gap+1)])
+		if n > gap || high+n == len(mem) {
 			break
 		}
 		high += n + 1
@@ -480,7 +563,11 @@ func (z *freezer) customs(s *sections) {
 		return strings.HasPrefix(c.Name, ".debug_") || !slices.Contains([]string{"name", "producers", "target_features"}, c.Name)
 	})
 	names, ok := z.m.DecodeAllNames()
-	if !ok || len(z.added) == 0 {
+	if len(z.added) == 0 {
+		return
+	}
+	if !ok { // nobody knows which functions they are of
+		s.customs = slices.DeleteFunc(s.customs, func(c wasmfront.CustomSection) bool { return c.Name == "name" })
 		return
 	}
 	var funcs []wasmfront.NameAssoc

@@ -20,6 +20,8 @@ type Running struct {
 	Original, Module *wasmfront.Module
 	Marker           bool // the module imports the marker
 	sites            []site
+	siteAt           map[Place]int    // by place
+	calls            map[uint32][]int // of functions of Module that have been asked for: where their calls are
 	inserted         []insertion
 	prefix           string // of the names of what is exported in addition
 }
@@ -90,9 +92,10 @@ func Instrument(wasm []byte, features wasmfront.Features) (*Running, error) {
 
 // Spill returns a module whose calls at these places write down what their functions have, for ReadFrames.
 func (r *Running) Spill(places []Place) (*Running, error) {
-	s := &Running{Original: r.Original, Marker: r.Marker, prefix: r.prefix}
+	s := &Running{Original: r.Original, Marker: r.Marker, prefix: r.prefix, siteAt: map[Place]int{}}
 	for _, p := range places {
-		if !slices.ContainsFunc(s.sites, func(x site) bool { return x.Place == p }) {
+		if _, ok := s.siteAt[p]; !ok {
+			s.siteAt[p] = len(s.sites)
 			s.sites = append(s.sites, site{Place: p})
 		}
 	}
@@ -102,6 +105,9 @@ func (r *Running) Spill(places []Place) (*Running, error) {
 	return s, s.build()
 }
 
+// Spills reports whether it is a module of Spill.
+func (r *Running) Spills() bool { return r.siteAt != nil }
+
 // instrumenter makes the module of a Running.
 type instrumenter struct {
 	*Running
@@ -110,14 +116,18 @@ type instrumenter struct {
 	// Globals, their exports and all other exports, in addition.
 	globals, exports       []byte
 	numGlobals, numExports int
-	data, elems            []uint32 // the globals that say whether segments are dropped; 0 for segments that are not passive
-	end                    uint32   // the global that has the end of the records
+	data, elems            []uint32        // the globals that say whether segments are dropped; 0 for segments that are not passive
+	end                    uint32          // the global that has the end of the records
+	hasSites               map[uint32]bool // functions
 	err                    error
 }
 
 func (r *Running) build() (err error) {
 	m := r.Original
-	z := &instrumenter{Running: r, m: m, s: sectionsOf(m)}
+	z := &instrumenter{Running: r, m: m, s: sectionsOf(m), hasSites: map[uint32]bool{}}
+	for i := range r.sites {
+		z.hasSites[r.sites[i].Func] = true
+	}
 	for i := range m.Memories {
 		z.export(r.MemoryName(i), abi.ExternMemory, i)
 	}
@@ -185,7 +195,7 @@ func (z *instrumenter) code() {
 	for i := range z.m.Code {
 		f := z.m.NumImportedFuncs + uint32(i)
 		body := z.m.Code[i].Bytes
-		if passive || slices.ContainsFunc(z.sites, func(s site) bool { return s.Func == f }) {
+		if passive || z.hasSites[f] {
 			body = z.body(f)
 		}
 		code = encode.Sized(code, body)
@@ -216,6 +226,9 @@ func (z *instrumenter) body(f uint32) []byte {
 	}
 	z.err = errors.Join(z.err, v.Err())
 	if p != nil {
+		if n := len(p.locals); n > wasmfront.MaxLocals {
+			z.err = errors.Join(z.err, Errorf("function %d has so many locals and operands where a call is under way that they cannot be written down: %d, at most %d", f, n, wasmfront.MaxLocals))
+		}
 		return append(appendLocals(nil, p.locals[v.NumParams():]), e.bytes()[first-e.body.Offset:]...)
 	}
 	return e.bytes()
@@ -237,23 +250,29 @@ func (z *instrumenter) note(global uint32) []byte {
 
 // PlaceOf returns the place of the call at an offset of Module.
 func (r *Running) PlaceOf(f uint32, offset int) (Place, error) {
-	p := Place{Func: f}
 	if f < r.Module.NumImportedFuncs || int64(f) >= int64(len(r.Module.Funcs)) {
-		return p, Errorf("function %d is not of the module", f)
+		return Place{}, Errorf("function %d is not of the module", f)
 	}
-	v := new(validate.Func)
-	v.Begin(r.Module, f)
-	var op wasmfront.Operator
-	for v.Next(&op) {
-		if op.Op != wasmfront.OpCall && op.Op != wasmfront.OpCallIndirect {
-			continue
+	at, ok := r.calls[f]
+	if !ok {
+		v := new(validate.Func)
+		v.Begin(r.Module, f)
+		var op wasmfront.Operator
+		for v.Next(&op) {
+			if op.Op == wasmfront.OpCall || op.Op == wasmfront.OpCallIndirect {
+				at = append(at, op.Offset)
+			}
 		}
-		if op.Offset == offset {
-			return p, nil
+		if r.calls == nil {
+			r.calls = map[uint32][]int{}
 		}
-		p.Call++
+		r.calls[f] = at
 	}
-	return p, Errorf("function %d has no call at byte %d", f, offset)
+	n, ok := slices.BinarySearch(at, offset)
+	if !ok {
+		return Place{}, Errorf("function %d has no call at byte %d", f, offset)
+	}
+	return Place{f, n}, nil
 }
 
 // OriginalOffset returns where in the original module a place in function f of Module is. It does not know what Spill has changed.

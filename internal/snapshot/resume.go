@@ -16,17 +16,32 @@ import (
 //
 // where rest' is what is left of the block, and CALL rest in it if the call is further inside. A branch to the loop leaves the inner block, and the loop begins as it always did.
 
+// maxResumed bounds the code of all functions that go on: a call deep inside of loops, or in a recursion, can need many times the code that there is.
+const maxResumed = 128 << 20
+
 // resume adds a function for each call that is under way.
 func (z *freezer) resume() error {
+	functions, err := z.functions()
+	if err != nil {
+		return err
+	}
 	first := z.kept + len(z.added)
+	if n := first + len(z.state.Frames); n > wasmfront.MaxFuncs {
+		return Errorf("%d calls are under way; with a function for each, the module would have %d", len(z.state.Frames), n)
+	}
+	room := maxResumed
 	for i := range z.state.Frames {
+		if err := z.ctx.Err(); err != nil {
+			return err
+		}
 		f := &z.state.Frames[i]
-		r := resumer{z: z, frame: f, callee: uint32(first + i + 1)}
+		r := resumer{z: z, frame: f, function: functions[f.Func], callee: uint32(first + i + 1), room: min(room, wasmfront.MaxBodySize)}
 		r.innermost = i == len(z.state.Frames)-1
 		body, err := r.body()
 		if err != nil {
 			return err
 		}
+		room -= len(body)
 		t := z.typeOf(&wasmfront.FuncType{Results: z.m.FuncType(f.Func).Results})
 		z.added = append(z.added, added{of: f.Func, typ: t, body: body})
 	}
@@ -34,22 +49,57 @@ func (z *freezer) resume() error {
 	return nil
 }
 
+// function is a function in which calls are under way.
+type function struct {
+	ops    []operator
+	locals []wasmfront.ValType
+	calls  map[int]*callSite // those under way, by how many calls are in front
+}
+
+// callSite is a call in a function.
+type callSite struct {
+	at       int      // in the list of operators
+	open     []opened // around the call, the function first
+	operands []wasmfront.ValType
+}
+
+// functions reads the functions in which calls are under way, each of them once.
+func (z *freezer) functions() (map[uint32]*function, error) {
+	all := map[uint32]*function{}
+	for i := range z.state.Frames {
+		f := &z.state.Frames[i]
+		if all[f.Func] == nil {
+			all[f.Func] = &function{calls: map[int]*callSite{}}
+		}
+		all[f.Func].calls[f.Call] = nil
+	}
+	for i, f := range all {
+		if err := z.ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := f.read(z, i); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // resumer makes the function for a call that is under way.
 type resumer struct {
+	*function
 	z         *freezer
 	frame     *Frame
 	callee    uint32
 	innermost bool // what is called is the marker
+	room      int  // how many bytes the function may take
 
-	ops      []operator
-	open     []opened // around the call, the function first
+	open     []opened
 	operands []wasmfront.ValType
-	locals   []wasmfront.ValType
 	out      []byte
 	depth    int // how many blocks are open in out
 }
 
-// operator is an operator of the function.
+// operator is an operator of a function.
 type operator struct {
 	op       wasmfront.Opcode
 	from, to int    // in the module
@@ -69,10 +119,11 @@ type opened struct {
 }
 
 func (r *resumer) body() ([]byte, error) {
-	call, err := r.read()
-	if err != nil {
-		return nil, err
+	site := r.calls[r.frame.Call]
+	if site == nil || len(r.frame.Locals) != len(r.locals) || len(r.frame.Operands) != len(site.operands) {
+		return nil, Errorf("function %d has no call number %d with %d locals and %d operands", r.frame.Func, r.frame.Call, len(r.frame.Locals), len(r.frame.Operands))
 	}
+	r.open, r.operands = slices.Clone(site.open), site.operands
 	r.out = appendLocals(nil, r.locals)
 	for i, t := range r.locals {
 		if v := r.frame.Locals[i]; v != (Value{Ref: Null}) {
@@ -80,38 +131,43 @@ func (r *resumer) body() ([]byte, error) {
 			r.out = index(r.out, wasmfront.OpLocalSet, uint32(i))
 		}
 	}
-	r.blocks(call)
+	r.blocks(site.at)
+	if r.full() {
+		return nil, Errorf("a call of function %d is under way whose rest takes too much code, as it is inside of loops or a recursion: more than %d bytes, or %d with all others", r.frame.Func, wasmfront.MaxBodySize, maxResumed)
+	}
 	return plain(r.out, wasmfront.OpEnd), nil
 }
 
-// read reads the function, and returns the place of the call in the list.
-func (r *resumer) read() (call int, err error) {
-	z, f := r.z, r.frame
+// full reports whether the function has become too large: then it is of no use.
+func (r *resumer) full() bool { return len(r.out) >= r.room }
+
+// read reads function i.
+func (f *function) read(z *freezer, i uint32) error {
 	v := new(validate.Func)
-	v.Begin(z.m, f.Func)
-	r.locals = slices.Clone(v.Locals())
+	v.Begin(z.m, i)
+	f.locals = slices.Clone(v.Locals())
 	var op wasmfront.Operator
 	var blocks []int // in the list, that are open
 	calls := 0
-	call = -1
 	for v.Next(&op) {
-		n := len(r.ops)
-		r.ops = append(r.ops, operator{op: op.Op, from: op.Offset, to: v.Pos, index: op.Index, targets: slices.Clone(op.Targets), end: -1})
+		n := len(f.ops)
+		f.ops = append(f.ops, operator{op: op.Op, from: op.Offset, to: v.Pos, index: op.Index, end: -1})
 		switch op.Op {
 		case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpIf:
 			blocks = append(blocks, n)
 		case wasmfront.OpElse:
-			r.ops[blocks[len(blocks)-1]].end = n
+			f.ops[blocks[len(blocks)-1]].end = n
 			blocks[len(blocks)-1] = n
 		case wasmfront.OpEnd:
 			if len(blocks) > 0 {
-				r.ops[blocks[len(blocks)-1]].end = n
+				f.ops[blocks[len(blocks)-1]].end = n
 				blocks = blocks[:len(blocks)-1]
 			}
+		case wasmfront.OpBrTable:
+			f.ops[n].targets = slices.Clone(op.Targets)
 		case wasmfront.OpCall, wasmfront.OpCallIndirect:
-			if calls == f.Call {
-				call = n
-				r.found(v, blocks, len(op.Results))
+			if _, ok := f.calls[calls]; ok {
+				f.calls[calls] = siteAt(n, v, blocks, len(op.Results))
 			}
 			calls++
 		}
@@ -120,31 +176,31 @@ func (r *resumer) read() (call int, err error) {
 			z.refs[op.Index] = z.refs[op.Index] || op.Op == wasmfront.OpRefFunc
 		}
 	}
-	if err := v.Err(); err != nil {
-		return 0, err
+	for _, site := range f.calls {
+		if site == nil {
+			continue
+		}
+		site.open[0].end = len(f.ops) - 1
+		for k := range site.open[1:] {
+			o := &site.open[k+1]
+			o.end = f.ops[o.at].end
+		}
 	}
-	if call < 0 || len(f.Locals) != len(r.locals) || len(f.Operands) != len(r.operands) {
-		return 0, Errorf("function %d has no call number %d with %d locals and %d operands", f.Func, f.Call, len(f.Locals), len(f.Operands))
-	}
-	r.open[0].end = len(r.ops) - 1
-	for i := range r.open[1:] {
-		o := &r.open[i+1]
-		o.end = r.ops[o.at].end
-	}
-	return call, nil
+	return v.Err()
 }
 
-// found notes what is around the call, which v is behind.
-func (r *resumer) found(v *validate.Func, blocks []int, results int) {
+// siteAt notes what is around a call, which v is behind.
+func siteAt(at int, v *validate.Func, blocks []int, results int) *callSite {
+	s := &callSite{at: at, operands: below(v, results)}
 	for i := range v.Depth() {
 		b := v.Frame(uint32(v.Depth() - 1 - i))
 		at := -1
 		if i > 0 {
 			at = blocks[i-1]
 		}
-		r.open = append(r.open, opened{kind: b.Kind, at: at, height: b.Height, params: b.Params, results: b.Results})
+		s.open = append(s.open, opened{kind: b.Kind, at: at, height: b.Height, params: b.Params, results: b.Results})
 	}
-	r.operands = below(v, results)
+	return s
 }
 
 // blocks writes what is left of the blocks around the call, the function's first. It is a loop, as there may be very many.
@@ -241,7 +297,7 @@ func (r *resumer) copy(i, from, to int) {
 		}
 		return uint32(inside + r.depth - r.open[i-(int(l)-inside)].label)
 	}
-	for n := from; n < to; n++ {
+	for n := from; n < to && !r.full(); n++ {
 		op := &r.ops[n]
 		switch op.op.Info().Imm {
 		case wasmfront.ImmLabel:

@@ -19,16 +19,17 @@ type spiller struct {
 	z      *instrumenter
 	f      uint32
 	locals []wasmfront.ValType
-	around map[int]bool     // the blocks around sites, by the number of their operator
-	below  map[int][]uint32 // the locals with what is below them and not below the block around them
-	blocks []int            // those that are open
+	pool   map[wasmfront.ValType][]uint32 // locals that are free between operators
+	around map[int]bool                   // the blocks around sites, by the number of their operator
+	below  map[int][]uint32               // the locals with what is below them and not below the block around them
+	blocks []int                          // those that are open
 	ops    int
 	calls  int
 }
 
 // spillerOf returns what changes function f, nil if it has no sites.
 func (z *instrumenter) spillerOf(f uint32, locals []wasmfront.ValType) *spiller {
-	if !slices.ContainsFunc(z.sites, func(s site) bool { return s.Func == f }) {
+	if !z.hasSites[f] {
 		return nil
 	}
 	p := &spiller{z: z, f: f, around: map[int]bool{}}
@@ -43,7 +44,7 @@ func (z *instrumenter) spillerOf(f uint32, locals []wasmfront.ValType) *spiller 
 		}
 		p.passed(&op)
 	}
-	return &spiller{z: z, f: f, locals: slices.Clone(locals), around: p.around, below: map[int][]uint32{}}
+	return &spiller{z: z, f: f, locals: slices.Clone(locals), pool: map[wasmfront.ValType][]uint32{}, around: p.around, below: map[int][]uint32{}}
 }
 
 // site returns the site that the operator is, or nil.
@@ -51,10 +52,8 @@ func (p *spiller) site(op *wasmfront.Operator) *site {
 	if op.Op != wasmfront.OpCall && op.Op != wasmfront.OpCallIndirect {
 		return nil
 	}
-	for i := range p.z.sites {
-		if s := &p.z.sites[i]; s.Func == p.f && s.Call == p.calls {
-			return s
-		}
+	if n, ok := p.z.siteAt[Place{p.f, p.calls}]; ok {
+		return &p.z.sites[n]
 	}
 	return nil
 }
@@ -95,18 +94,32 @@ func (p *spiller) add(types []wasmfront.ValType) (locals []uint32) {
 	return locals
 }
 
+// borrow returns locals for as long as an operator takes.
+func (p *spiller) borrow(types []wasmfront.ValType) (locals []uint32) {
+	used := map[wasmfront.ValType]int{}
+	for _, t := range types {
+		if used[t] == len(p.pool[t]) {
+			p.pool[t] = append(p.pool[t], p.add([]wasmfront.ValType{t})...)
+		}
+		locals = append(locals, p.pool[t][used[t]])
+		used[t]++
+	}
+	return locals
+}
+
 // copyBelow returns code for in front of a block, which v is just inside: it copies to locals what is on the stack above the block around.
 func (p *spiller) copyBelow(v *validate.Func, op *wasmfront.Operator) []byte {
 	low, high := v.Frame(1).Height, v.Frame(0).Height
 	if low == high {
 		return nil
 	}
-	stack := append(below(v, 0)[low:high:high], op.Params...)
+	above := slices.Clone(op.Params)
 	if op.Op == wasmfront.OpIf {
-		stack = append(stack, wasmfront.I32)
+		above = append(above, wasmfront.I32)
 	}
-	locals := p.add(stack)
-	p.below[p.ops] = locals[:high-low]
+	kept := p.add(below(v, 0)[low:high])
+	p.below[p.ops] = kept
+	locals := append(slices.Clone(kept), p.borrow(above)...)
 	return push(pop(nil, locals), locals)
 }
 
@@ -136,7 +149,7 @@ func (p *spiller) record(s *site, v *validate.Func, op *wasmfront.Operator) []by
 	if op.Op == wasmfront.OpCallIndirect {
 		stack = append(stack, wasmfront.I32)
 	}
-	top := p.add(stack)
+	top := p.borrow(stack)
 	var from []uint32 // where what is recorded is
 	for i := range s.locals {
 		from = append(from, uint32(i))
@@ -168,7 +181,7 @@ func (p *spiller) record(s *site, v *validate.Func, op *wasmfront.Operator) []by
 		}
 		code = storeTo(code, store, memory, recordUnit*at)
 	}
-	number := slices.IndexFunc(z.sites, func(x site) bool { return x.Place == s.Place })
+	number := z.siteAt[s.Place]
 	code = storeTo(i32(index(code, wasmfront.OpGlobalGet, z.end), uint32(number)), wasmfront.OpI32Store, memory, 0)
 	code = push(z.move(code, wasmfront.OpI32Add, size), top)
 	code = append(code, z.m.Bytes[op.Offset:v.Pos]...)

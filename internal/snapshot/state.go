@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/waot-project/waot/internal/abi"
@@ -54,6 +56,37 @@ func (e *Error) Error() string { return e.Reason }
 
 // Errorf makes an *Error.
 func Errorf(format string, args ...any) *Error { return &Error{fmt.Sprintf(format, args...)} }
+
+// Digest returns a digest of all but the frames and calls.
+func (s *State) Digest() [sha256.Size]byte {
+	h := sha256.New()
+	number := func(x uint64) { h.Write(binary.LittleEndian.AppendUint64(nil, x)) }
+	for _, mem := range s.Memories {
+		number(uint64(len(mem)))
+		const gap = 4096
+		for low, high := nextData(mem, 0, gap); low < high; low, high = nextData(mem, high, gap) {
+			number(uint64(low))
+			h.Write(mem[low:high])
+		}
+	}
+	for _, t := range s.Tables {
+		number(uint64(len(t)))
+		for _, r := range t {
+			number(uint64(r))
+		}
+	}
+	for _, g := range s.Globals {
+		number(g.Bits)
+		number(g.High)
+		number(uint64(g.Ref))
+	}
+	for _, dropped := range [][]bool{s.DroppedData, s.DroppedElems} {
+		for _, d := range dropped {
+			number(map[bool]uint64{true: 1}[d])
+		}
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
 
 // none is in the place of the index of a function that is not there.
 const none = ^uint32(0)
