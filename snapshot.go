@@ -31,7 +31,8 @@ type SnapshotOptions struct {
 	Time time.Time
 	// Seed is what random numbers come of; they are the same in each instance, if the program keeps them. Empty refuses them.
 	Seed string
-	// Imports are functions that the module imports beside WASI's. A call of one that is missing is refused.
+	// Imports are functions that the module imports beside WASI's. A call of one that is missing is refused. If the program is frozen while it runs, it runs twice and must do the same
+	// both times, so these functions must answer the same, too.
 	Imports Imports
 	// Store bounds what the instance may take.
 	Store *StoreOptions
