@@ -563,3 +563,20 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestDropped: that a segment has been dropped is noted where the module has no globals.
+func TestDropped(t *testing.T) {
+	for _, text := range []string{
+		`(memory 1) (data $d "x") (func (export "_initialize") (data.drop $d)) (func (export "f") (memory.init $d (i32.const 0) (i32.const 0) (i32.const 1)))`,
+		`(table 1 funcref) (elem $e func $f) (func $f (export "f") (table.init $e (i32.const 0) (i32.const 0) (i32.const 1))) (func (export "_initialize") (elem.drop $e))`,
+	} {
+		f, err := instance(t, frozen(t, text, &initialize.Options{}).Wasm, nil).Func("f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var trap *host.Trap
+		if _, err := f.Call(context.Background()); !errors.As(err, &trap) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

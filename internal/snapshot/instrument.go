@@ -116,7 +116,7 @@ type instrumenter struct {
 	// Globals, their exports and all other exports, in addition.
 	globals, exports       []byte
 	numGlobals, numExports int
-	data, elems            []uint32        // the globals that say whether segments are dropped; 0 for segments that are not passive
+	data, elems            []uint32        // the globals that say whether segments are dropped; none for segments that are not passive
 	end                    uint32          // the global that has the end of the records
 	hasSites               map[uint32]bool // functions
 	err                    error
@@ -144,11 +144,13 @@ func (r *Running) build() (err error) {
 	}
 	z.data, z.elems = make([]uint32, len(m.Data)), make([]uint32, len(m.Elems))
 	for i := range m.Data {
+		z.data[i] = none
 		if m.Data[i].Mode == wasmfront.SegmentPassive {
 			z.data[i] = z.global(r.DroppedDataName(i))
 		}
 	}
 	for i := range m.Elems {
+		z.elems[i] = none
 		if m.Elems[i].Mode == wasmfront.SegmentPassive {
 			z.elems[i] = z.global(r.DroppedElemName(i))
 		}
@@ -203,7 +205,7 @@ func (z *instrumenter) code() {
 	z.s.set(sectionCode, len(z.m.Code), code)
 }
 
-func isThere(global uint32) bool { return global != 0 }
+func isThere(global uint32) bool { return global != none }
 
 // body returns the body of a function, changed.
 func (z *instrumenter) body(f uint32) []byte {
@@ -242,7 +244,7 @@ func (z *instrumenter) insert(e *edit, at int, code []byte) {
 
 // note returns code that makes a global 1; none if there is no such global.
 func (z *instrumenter) note(global uint32) []byte {
-	if global == 0 {
+	if global == none {
 		return nil
 	}
 	return index(i32(nil, 1), wasmfront.OpGlobalSet, global)
