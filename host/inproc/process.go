@@ -61,6 +61,8 @@ type processState struct {
 	// mappings counts the mappings that the package made, at most, and maxMappings
 	// bounds them: the kernel's own limit would fail calls of the whole process.
 	mappings, maxMappings uint64
+	// hooked says that hook has succeeded once.
+	hooked atomic.Bool
 	// viewsMade counts the views that were made since the garbage collector was last asked for their mappings.
 	viewsMade atomic.Uint64
 	// more says that reservations for memories are larger: there have been graves.

@@ -263,6 +263,9 @@ func setAction(sig int, a sigaction) error {
 //
 // On an error some signals may be hooked already, which is harmless.
 func (p *processState) hook() error {
+	if p.hooked.Load() && preemptionHooked() {
+		return nil // each new instance looks, so it must not wait for others that do
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, sig := range [...]int{sigILL, sigBUS, sigFPE, sigSEGV} {
@@ -270,12 +273,27 @@ func (p *processState) hook() error {
 			return err
 		}
 	}
-	for _, sig := range [...]int{sigURG, sigPROF, sigQUIT} {
+	for _, sig := range preemptionSignals {
 		if err := hookPreemption(sig); err != nil {
 			return err
 		}
 	}
+	p.hooked.Store(true) // handlers of faults stay
 	return nil
+}
+
+// preemptionSignals are those by which Go interrupts goroutines.
+var preemptionSignals = [...]int{sigURG, sigPROF, sigQUIT}
+
+// preemptionHooked reports whether the handlers of all preemptionSignals are ours.
+func preemptionHooked() bool {
+	ours := preemptHandlerAddress()
+	for _, sig := range preemptionSignals {
+		if a, err := getAction(sig); err != nil || a.handler != ours {
+			return false
+		}
+	}
+	return true
 }
 
 // hookFault hooks the signal of a fault, whose handler must be Go's or one that
