@@ -2,22 +2,41 @@ package inproc
 
 import (
 	"context"
+	"sync/atomic"
+	"time"
 )
 
-// cancellation is a call that a context may end. It is made for one call, and outlives
-// it where the context ends at the same time.
+// cancellation watches the context of a call. To register with a context costs more than most calls do, and so a call does it late (mayRegisterLate):
+// when its code is first taken off the processor, which the scheduler does after some ten milliseconds. Until then preempted looks, and all who have control in between.
+// Only the innermost watch of a fiber can be one that is not registered.
 type cancellation struct {
 	store *Store
 	ctx   context.Context
+	done  <-chan struct{} // that of ctx
+	// stop ends the registration; nil if there is none.
+	stop  func() bool
 	ended *endedCalls // of the fiber of the call
 	// Guarded by store.cancelMu.
 	fired, over bool
 }
 
-// setContext notes the context of the activation, the innermost one, and reports whether it has to be
-// watched: it does if it can end, and the calls around it do not watch the same already. Calls that
-// nest deeply with one context have one watch.
-func (c *Caller) setContext(ctx context.Context) (watch bool) {
+// soon is how near a deadline is that a call is registered for at once. What is not registered
+// may be noticed so late: the scheduler looks every ten milliseconds, and needs two looks.
+const soon = 50 * time.Millisecond
+
+// mayRegisterLate reports whether the outermost call may begin without being registered with ctx. Code
+// that is not preempted could run for ever, and deadlines are to be met.
+func mayRegisterLate(ctx context.Context) bool {
+	if process.noPreempt != nil {
+		return false
+	}
+	deadline, ok := ctx.Deadline()
+	return !ok || time.Until(deadline) > soon
+}
+
+// setContext notes the context of the activation, the innermost one, and watches it: if it can end, and the calls around it do not watch the
+// same already. Calls that nest deeply with one context have one watch. unwatch must follow.
+func (c *Caller) setContext(ctx context.Context) {
 	c.ctx = ctx
 	if n := c.store.depth - 2; n >= 0 {
 		outer := c.store.activations[n]
@@ -26,24 +45,67 @@ func (c *Caller) setContext(ctx context.Context) (watch bool) {
 			c.ctx = outer.ctx
 		}
 	}
-	if ctx == nil || ctx.Done() == nil {
-		return false
+	if ctx == nil {
+		return
 	}
-	return c.cancel == nil || c.cancel.ctx.Done() != ctx.Done()
+	done := ctx.Done()
+	if done == nil || c.cancel != nil && c.cancel.done == done {
+		return
+	}
+	outer := c.cancel
+	c.watch(ctx, done)
+	if outer != nil {
+		outer.register()
+	}
+	if outer != nil || !mayRegisterLate(ctx) {
+		c.cancel.register()
+	}
 }
 
-// watch lets ctx end the activation. unwatch must follow with what it gives.
-func (c *Caller) watch(ctx context.Context) (stop func() bool) {
-	c.cancel = &cancellation{store: c.store, ctx: ctx, ended: c.store.ended}
-	return context.AfterFunc(ctx, c.cancel.fire)
+// watch begins a watch that is not registered.
+func (c *Caller) watch(ctx context.Context, done <-chan struct{}) {
+	if c.watcher == nil {
+		c.watcher = &cancellation{store: c.store, ended: c.store.ended}
+	}
+	c.cancel = c.watcher
+	c.cancel.ctx, c.cancel.done = ctx, done
 }
 
-// unwatch ends the watch, and takes back what the end of the context did to the store, if
+// register lets the end of the context end the call from then on, wherever its code is.
+func (x *cancellation) register() {
+	if x.stop == nil {
+		x.stop = context.AfterFunc(x.ctx, x.fire)
+	}
+}
+
+// registerLate registers the watch over the activation where its code was taken off the processor. Contexts of the program have
+// methods of its own, which must not use the store meanwhile: calls cannot nest where the save area holds the state of code.
+func (c *Caller) registerLate() {
+	if c.cancel == nil || c.cancel.stop != nil {
+		return
+	}
+	returned := false
+	defer c.unwind(&returned)
+	g := atomic.SwapUintptr(&c.store.owner, ownerAside)
+	defer atomic.StoreUintptr(&c.store.owner, g)
+	c.cancel.register()
+	returned = true
+}
+
+// unwatch ends the watch of the activation if it has one of its own, and takes back what the end of the context did to the store, if
 // no call further out is ended too.
-func (c *Caller) unwatch(stop func() bool) {
+func (c *Caller) unwatch() {
 	x := c.cancel
-	c.cancel = nil
-	if stop() {
+	c.ctx, c.cancel = nil, nil
+	if x == nil || x != c.watcher {
+		return
+	}
+	if x.stop == nil {
+		x.ctx, x.done = nil, nil
+		return
+	}
+	c.watcher = nil // fire may be on its way
+	if x.stop() {
 		return
 	}
 	s := x.store
@@ -57,6 +119,24 @@ func (c *Caller) unwatch(stop func() bool) {
 	if s.cancelled.Add(-1) == 0 {
 		s.protectText(textProtection(false))
 	}
+}
+
+// hasEnded reports whether the context has; that of no watch has not.
+func (x *cancellation) hasEnded() bool {
+	if x == nil {
+		return false
+	}
+	select {
+	case <-x.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// callEnded reports whether a context has ended one of the calls of the store's fiber.
+func (s *Store) callEnded() bool {
+	return s.cancelled.Load() != 0 || s.depth > 0 && s.activations[s.depth-1].cancel.hasEnded()
 }
 
 // fire ends native code of the store: it finds the flag when it is preempted or

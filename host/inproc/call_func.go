@@ -69,9 +69,9 @@ type Caller struct {
 	away uintptr
 	err  error // why dispatch or preempted gave up
 	// ctx is that of the call, or of the next one further out that has one, or nil; cancel the
-	// watch over it, or over one further out.
-	ctx    context.Context
-	cancel *cancellation
+	// watch over it, or over one further out. watcher is for watches of this activation.
+	ctx             context.Context
+	cancel, watcher *cancellation
 
 	// refs: there are references to care for when a host function returns, or at the end.
 	refs   bool
@@ -154,9 +154,9 @@ func (s *Store) end(c *Caller) {
 	if c.away != 0 {
 		c.Enter()
 	}
+	c.unwatch()
 	s.depth--
 	s.scratchTop = c.scratchTop
-	c.ctx, c.cancel = nil, nil
 	if s.depth == 0 {
 		c.native, c.plain = true, true
 	} else if outer := s.activations[s.depth-1]; outer.native {
@@ -175,6 +175,9 @@ func (s *Store) end(c *Caller) {
 
 // endPlain is end for a plain activation.
 func (s *Store) endPlain(c *Caller) {
+	if c.ctx != nil {
+		c.unwatch()
+	}
 	s.depth = 0
 	s.scratchTop = 0
 	if c.refs {
@@ -272,7 +275,7 @@ func isBackground(ctx context.Context) bool {
 }
 
 // beginPlain begins a plain activation: the outermost call, of a compiled function of plain type, without a
-// context. The calling goroutine is inside; took says that it was not before. A host function that does not return
+// context that it must be registered with. The calling goroutine is inside; took says that it was not before. A host function that does not return
 // normally ends the activation in dispatch (Caller.unwind).
 func (s *Store) beginPlain(took bool) *Caller {
 	c := s.outermost
@@ -317,6 +320,9 @@ func (f *Func) callRare(ctx context.Context, args, results []uint64) error {
 	if len(args) != len(t.args) || len(results) != len(t.results) || t.unsupported {
 		return ErrType
 	}
+	if f.plain && ctx != nil {
+		return f.callPlainContext(ctx, args, results)
+	}
 	if t.plainRefs && f.host == nil && isBackground(ctx) {
 		outer, err := f.store.Hold()
 		if err != nil {
@@ -335,6 +341,36 @@ func (f *Func) callRare(ctx context.Context, args, results []uint64) error {
 	return f.activate(ctx, args, results)
 }
 
+// callPlainContext runs a plain activation with a context, if it need not be registered with it at once.
+func (f *Func) callPlainContext(ctx context.Context, args, results []uint64) error {
+	if ctx.Err() != nil {
+		return cancelErrorOf(ctx)
+	}
+	done := ctx.Done()
+	if done != nil && !mayRegisterLate(ctx) {
+		return f.activate(ctx, args, results)
+	}
+	s := f.store
+	took, err := s.Hold()
+	if err != nil {
+		return err
+	}
+	if s.depth != 0 {
+		if took { // a host function lets others in
+			s.Leave()
+		}
+		return f.activate(ctx, args, results)
+	}
+	if !s.fits() {
+		return s.refuse(took)
+	}
+	c := s.beginPlain(took)
+	if c.ctx = ctx; done != nil {
+		c.watch(ctx, done)
+	}
+	return f.leftPlain(c, enter(c, s.stack+stackMask, f, unsafe.SliceData(args)), results)
+}
+
 // activate is callRare for what no short way is for. It is a function of its own because Go makes
 // defer cheap only where returns are few.
 func (f *Func) activate(ctx context.Context, args, results []uint64) error {
@@ -346,9 +382,7 @@ func (f *Func) activate(ctx context.Context, args, results []uint64) error {
 		return err
 	}
 	defer f.store.end(c)
-	if c.setContext(ctx) {
-		defer c.unwatch(c.watch(ctx))
-	}
+	c.setContext(ctx)
 	if f.host != nil {
 		return f.invokeHost(c, args, results)
 	}
@@ -543,7 +577,7 @@ func dispatch(c *Caller) uint64 {
 		}
 		t = snapshot.restore(results)
 	}
-	if s.cancelled.Load() != 0 || c.cancel != nil && c.cancel.ctx.Err() != nil {
+	if s.cancelled.Load() != 0 || c.cancel.hasEnded() {
 		return c.giveUp(s.cancelError(false))
 	}
 	if c.refs {

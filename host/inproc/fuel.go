@@ -136,7 +136,7 @@ func undefined(c *Caller) uint64 {
 	switch err := c.outOfFuel(); {
 	case err != nil:
 		return c.giveUp(err)
-	case s.cancelled.Load() != 0:
+	case s.callEnded():
 		s.forgive()
 		return c.giveUp(s.cancelError(true))
 	case int64(*s.count()) < 0:
@@ -162,7 +162,7 @@ func (c *Caller) outOfFuel() (err error) {
 			s.forgive()
 		}
 	}()
-	g := atomic.SwapUintptr(&s.owner, ownerFuel)
+	g := atomic.SwapUintptr(&s.owner, ownerAside)
 	defer atomic.StoreUintptr(&s.owner, g)
 	err = f(c.Context())
 	returned = true

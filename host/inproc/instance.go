@@ -195,7 +195,7 @@ func (i *Instance) place() error {
 	s.instances = slices.Insert(s.instances, at, i)
 	s.setKind(m)
 	i.addRefRoots()
-	if s.cancelled.Load() != 0 {
+	if s.callEnded() {
 		return s.cancelError(false)
 	}
 	return nil

@@ -435,7 +435,7 @@ func TestLocalsOfCancelledCalls(t *testing.T) {
 		h := host(t, s, fn(nil, nil), func(*Caller, []uint64, []uint64) error {
 			s.ExternRef("local")
 			cancel()
-			for s.cancelled.Load() == 0 {
+			for !s.callEnded() {
 				time.Sleep(time.Millisecond)
 			}
 			if s.ExternRef("late"); collect(t, s) != 3 {

@@ -30,7 +30,8 @@ func preempted(c *Caller) uint64 {
 			return c.giveUp(err)
 		}
 	}
-	if s.cancelled.Load() == 0 {
+	if !s.callEnded() {
+		c.registerLate()
 		return 0
 	}
 	s.notePreempted()

@@ -75,7 +75,7 @@ func (s *Store) fitsNested() bool {
 // mayNest returns why a call that a host function of the store makes cannot begin, or nil.
 func (s *Store) mayNest() error {
 	switch {
-	case s.cancelled.Load() != 0:
+	case s.callEnded():
 		return s.cancelError(false)
 	case !s.fitsNested():
 		return s.overflow(s.depth - 1)

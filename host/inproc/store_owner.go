@@ -39,7 +39,7 @@ type ownership struct {
 const (
 	ownerClosed = 0 // so that the zero Store is a closed one
 	ownerNone   = 1
-	ownerFuel   = 4 // the program may add fuel where code has run out of it, and do nothing else
+	ownerAside  = 4 // code of the program runs where compiled code was stopped, at any instruction: it may add fuel, and do nothing else
 	ownerAway   = 2 // added to a g: it is in a host function that lets others in; alone: parked goroutines are
 )
 

@@ -136,7 +136,7 @@ func (t *Table) fill(first, n uintptr, ref uint64) bool {
 			next[i] = ref
 		}
 		done += len(next)
-		if done < len(elements) && t.store.cancelled.Load() != 0 {
+		if done < len(elements) && t.store.callEnded() {
 			clear(elements[:done])
 			return false
 		}
