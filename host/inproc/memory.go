@@ -43,8 +43,8 @@ type Memory struct {
 	foreign LinearMemory
 	own     *mapping
 	still   int
-	// open bytes have been accessible from the start; end is that of the reservation.
-	open, end uintptr
+	// open bytes have been accessible from the start; end is that of the reservation. lent are bytes behind that may be in memory, and are zero.
+	open, end, lent uintptr
 	// at is where the bytes are for those who are not inside the store; nil once it has been freed.
 	at atomic.Pointer[Location]
 	// advised says that the system has been advised about a part of the reservation, filed that a file is mapped in the memory, beside those of views.
@@ -123,9 +123,10 @@ func (s *Store) newReserved(l Limits, limit uint64) (*Memory, error) {
 		return nil, err
 	}
 	base := x.low + memoryHeader
-	m.store, m.base, m.desc, m.limits, m.open, m.end, m.views = s, base, base, l, open, x.end, v
+	m.store, m.base, m.desc, m.limits, m.open, m.end, m.lent, m.views = s, base, base, l, open, x.end, x.lent(pageSize+open), v
 	if err = process.withoutSpares(func() error { return x.openTo(pageSize + open) }); err != nil {
 		x.unmap()
+		process.regain(m.lent)
 		process.giveMappings(memoryMappings)
 		v.end()
 		return nil, err
@@ -148,7 +149,8 @@ func (m *Memory) free() {
 		used = bytes64(abi.MemoryReservation) // whoever gets the reservation next does so without the advice
 		process.giveMappings(hugeMappings)
 	}
-	x := spareMemory{low: m.base - memoryHeader, end: m.end, open: pageSize + used}
+	process.regain(m.lent)
+	x := spareMemory{low: m.base - memoryHeader, end: m.end, open: pageSize + used, warm: pageSize + max(used, m.open+m.lent)}
 	anonymous := m.views.file < 0 && !m.filed && !m.advised
 	process.giveMappings(m.runMappings)
 	m.runMappings = 0
@@ -161,7 +163,7 @@ func (m *Memory) free() {
 	case kept.size != 0:
 		process.retire(l, func() { process.unmapAround(x, kept) })
 	case unused:
-		process.giveMemory(x, anonymous)
+		process.giveMemory(x, pageSize+m.open, anonymous)
 	default:
 		process.buryMemory(x, l)
 	}

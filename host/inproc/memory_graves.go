@@ -64,10 +64,10 @@ func (p *processState) dropGrave() {
 // buryMemory takes back what takeMemory gave, of which somebody may be using the open bytes at location l.
 func (p *processState) buryMemory(x spareMemory, l *Location) {
 	// A reservation begins and ends at any page, and what was accessible may reach up to its end.
-	rest := spareMemory{low: min(alignUp(x.low+memoryHeader-pageSize+x.open, graveUnit), x.end), end: x.end}
+	rest := spareMemory{low: min(alignUp(x.low+memoryHeader-pageSize+x.warm, graveUnit), x.end), end: x.end}
 	grave := extent{x.low, rest.low - x.low}
 	if place(grave.low, grave.size, protRW) != nil || p.takeMappings(otherMappings) != nil {
-		p.retire(l, func() { p.giveMemory(x, false) }) // all together, later
+		p.retire(l, func() { p.giveMemory(x, 0, false) }) // all together, later
 		return
 	}
 	p.more.Store(true)

@@ -99,7 +99,7 @@ func (x *memoryImage) restore(base, size uintptr) bool {
 			return false
 		}
 	}
-	return process.scanner.written(base, size, true, func(e extent) { x.fill(bytesAt(e.low, e.size), e.low-base) })
+	return process.scanner.written(base, size, true, maxWritten, func(e extent) { x.fill(bytesAt(e.low, e.size), e.low-base) })
 }
 
 // fill makes pages, which are at a place of a memory, what they are in the image.

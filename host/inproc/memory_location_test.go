@@ -188,7 +188,7 @@ func TestGraveOfWhole(t *testing.T) {
 		}
 		// This is how a memory ends that has asked for huge pages.
 		l := newLocation(low+memoryHeader, pageSize, nil, new(atomic.Bool))
-		process.buryMemory(spareMemory{low: low, end: end, open: pageSize + bytes64(abi.MemoryReservation)}, l)
+		process.buryMemory(spareMemory{low: low, end: end, open: pageSize + bytes64(abi.MemoryReservation), warm: pageSize + bytes64(abi.MemoryReservation)}, l)
 		runtime.KeepAlive(l)
 		l = nil
 		if got := load64(end); got != 77 {

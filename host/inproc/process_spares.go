@@ -20,8 +20,13 @@ const (
 	// maxCleared bounds what is made zero, or as it was, by writing it: taking pages from a process stops all of its threads for a moment, and the pages
 	// have to be touched anew. Beyond it most pages may never have been touched.
 	maxCleared = 64<<10 + pageSize
+	// maxSpareMemory bounds the bytes of a memory whose pages are kept. All that were written are written again, in about the time
+	// that giving them back takes: the next memory that grows so far need not touch new ones, which takes ten times as long.
+	maxSpareMemory = maxSpareBytes/4 + pageSize
 	// seldomWritten is from where on it is quicker to ask which pages were written.
 	seldomWritten = 16 << 10
+	// maxWritten bounds the pages that are written again, but for memories of closed stores: more are taken away, and their memory is the system's.
+	maxWritten = 64
 )
 
 // spares are mappings that no store has, those given last at the end.
@@ -29,13 +34,14 @@ type spares struct {
 	memories []spareMemory
 	images   []spareImage
 	regions  []extent // zero, and accessible unless they are large
-	bytes    uintptr  // accessible ones of memories and regions
+	bytes    uintptr  // accessible ones of regions, warm ones of memories
+	lent     uintptr  // warm ones that memories in use have not opened
 }
 
-// hasRoom reports whether the spares may have so many accessible bytes more.
-func (s *spares) hasRoom(bytes uintptr) bool { return bytes <= maxSpareBytes-s.bytes }
+// hasRoom reports whether the spares may have so many bytes more.
+func (s *spares) hasRoom(bytes uintptr) bool { return bytes+s.bytes+s.lent <= maxSpareBytes }
 
-// admits reports whether one more of n has room, with accessible bytes, which it counts.
+// admits reports whether one more of n has room, with bytes, which it counts.
 func (s *spares) admits(n int, bytes uintptr) bool {
 	if n >= maxSpares || !s.hasRoom(bytes) {
 		return false
@@ -81,7 +87,11 @@ func (p *processState) reclaim() bool {
 }
 
 // spareMemory is a reservation for a memory, which may end later than a memory needs. Its open bytes from the page of the header on are accessible and zero, no others.
-type spareMemory struct{ low, end, open uintptr }
+// Pages of its warm bytes, which are not fewer, may be in memory: those that are not open are zero, too.
+type spareMemory struct{ low, end, open, warm uintptr }
+
+// lent returns how many warm bytes a memory with so many open ones does not use.
+func (x *spareMemory) lent(open uintptr) uintptr { return x.warm - min(x.warm, open) }
 
 // unmap gives it up.
 func (x *spareMemory) unmap() { munmap(x.low, x.end-x.low) }
@@ -107,8 +117,11 @@ func (p *processState) empties() bool {
 }
 
 // zero is empty for anonymous memory that can be written, all of whose pages may have been touched.
-func (p *processState) zero(addr, size uintptr) bool {
-	if size > seldomWritten && p.empties() && p.scanner.written(addr, size, false, func(x extent) { clear(bytesAt(x.low, x.size)) }) {
+func (p *processState) zero(addr, size uintptr) bool { return p.zeroWritten(addr, size, maxWritten) }
+
+// zeroWritten is zero that writes so many pages at most where it can ask which.
+func (p *processState) zeroWritten(addr, size uintptr, pages uint64) bool {
+	if size > seldomWritten && p.empties() && p.scanner.written(addr, size, false, pages, func(x extent) { clear(bytesAt(x.low, x.size)) }) {
 		return true
 	}
 	if size > p.clears {
@@ -149,7 +162,8 @@ func (p *processState) takeMemory(open uintptr) (spareMemory, error) {
 	if !ok {
 		x, ok = takeLast(&p.spares.memories, func(*spareMemory) bool { return true })
 	}
-	p.spares.bytes -= x.open
+	p.spares.bytes -= x.warm
+	p.spares.lent += x.lent(open)
 	p.mu.Unlock()
 	if ok {
 		return x, nil
@@ -176,18 +190,31 @@ func (x *spareMemory) openTo(open uintptr) error {
 	return nil
 }
 
+// regain ends what takeMemory has lent.
+func (p *processState) regain(lent uintptr) {
+	if lent != 0 {
+		p.mu.Lock()
+		p.spares.lent -= lent
+		p.mu.Unlock()
+	}
+}
+
 // giveMemory takes back what takeMemory gave, whose open bytes are accessible. They are anonymous if no file is mapped
-// there, and nothing was advised.
-func (p *processState) giveMemory(x spareMemory, anonymous bool) {
-	first := x.low + memoryHeader - pageSize
+// there, and nothing was advised. Of those that are kept the first stay accessible: the next memory of the kind finds it as it needs it, and grows as this one did.
+func (p *processState) giveMemory(x spareMemory, first uintptr, anonymous bool) {
+	at := x.low + memoryHeader - pageSize
 	p.mu.Lock()
-	stays := anonymous && x.open <= maxSpareBytes/4 && p.spares.hasRoom(x.open)
+	usable := anonymous && x.warm <= maxSpareMemory && p.spares.hasRoom(x.warm)
 	p.mu.Unlock()
-	usable := stays && p.zero(first, x.open)
+	usable = usable && p.zeroWritten(at, x.open, maxSpareMemory/pageSize)
+	if usable && x.open > first {
+		usable = mprotect(at+first, x.open-first, protNone) == nil
+		x.open = first
+	}
 	if !usable {
 		// One call removes both the pages and the access to them.
-		usable = place(first, x.open, protNone) == nil
-		x.open = 0
+		usable = place(at, x.warm, protNone) == nil
+		x.open, x.warm = 0, 0
 	}
 	p.keepMemory(x, usable)
 }
@@ -197,7 +224,7 @@ func (p *processState) keepMemory(x spareMemory, usable bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mappings -= memoryMappings
-	if usable && p.spares.admits(len(p.spares.memories), x.open) {
+	if usable && p.spares.admits(len(p.spares.memories), x.warm) {
 		p.spares.memories = append(p.spares.memories, x)
 		return
 	}
@@ -321,7 +348,7 @@ func (p *processState) giveRegion(x extent, used uintptr) {
 func (p *processState) dropSpares() bool {
 	p.mu.Lock()
 	all := p.spares
-	p.spares = spares{}
+	p.spares = spares{lent: all.lent}
 	p.mu.Unlock()
 	for _, x := range all.memories {
 		x.unmap()

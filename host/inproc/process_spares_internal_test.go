@@ -79,6 +79,110 @@ func TestSparesKept(t *testing.T) {
 	}
 }
 
+// TestSparesWarm: the pages of a memory that has grown stay for the next one that does, zero, and within the bounds, whoever has them.
+func TestSparesWarm(t *testing.T) {
+	p := &process
+	p.dropSpares()
+	defer p.dropSpares()
+	const pages = 200
+	grow := func(m *Memory, by uint64) {
+		t.Helper()
+		if m.Grow(by) == growFailed {
+			t.Fatal("no growth")
+		}
+		for n, b := range m.Bytes() {
+			if b != 0 {
+				t.Fatalf("byte %d is %#x", n, b)
+			}
+		}
+	}
+	memory := func(min uint64) (*Store, *Memory) {
+		t.Helper()
+		s := newStore(t)
+		m, err := s.NewMemory(Limits{Min: min})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, m
+	}
+	bounded := func() {
+		t.Helper()
+		warm := uintptr(0)
+		for _, x := range p.spares.memories {
+			if warm += x.warm; x.open > x.warm {
+				t.Error(x)
+			}
+		}
+		if p.spares.bytes < warm || p.spares.bytes+p.spares.lent > maxSpareBytes {
+			t.Errorf("%d bytes of spares, %d lent, and warm %d", p.spares.bytes, p.spares.lent, warm)
+		}
+	}
+	for _, step := range []int{1, pageSize, 3 * pageSize} { // all pages, and some, in few rows and in many
+		for range 2 {
+			s, m := memory(1)
+			grow(m, pages-1)
+			for b := m.Bytes(); len(b) > 0; b = b[min(step, len(b)):] {
+				b[0] = 1
+			}
+			s.Close()
+			bounded()
+		}
+	}
+	if !p.empties() || p.scanner.file < 0 {
+		testenv.Missing(t, "nothing says which pages were written")
+	}
+
+	// A memory that stays small has borrowed the rest meanwhile.
+	p.dropSpares()
+	for range 3 {
+		s, m := memory(1)
+		grow(m, pages-1)
+		clear(m.Bytes())
+		m.Bytes()[pages*wasmPage-1] = 1
+		base := m.base
+		s.Close()
+		if x := p.spares.memories; len(x) != 1 || x[0].open != pageSize+wasmPage || x[0].warm != pageSize+pages*wasmPage || p.spares.lent != 0 {
+			t.Fatalf("%+v, %d lent", x, p.spares.lent)
+		}
+		if !inMemoryBelow(base + pages*wasmPage) {
+			t.Error("the last page is gone")
+		}
+		s, m = memory(1)
+		if m.base != base || p.spares.lent != (pages-1)*wasmPage {
+			t.Errorf("%#x and not %#x, %d lent", m.base, base, p.spares.lent)
+		}
+		bounded()
+		p.dropSpares()
+		s.Close()
+		if x := p.spares.memories; len(x) != 1 || x[0].warm != pageSize+pages*wasmPage || p.spares.lent != 0 {
+			t.Errorf("%+v, %d lent", x, p.spares.lent)
+		}
+	}
+	var small []*Store
+	for range 8 {
+		var grown []*Store
+		for range 8 {
+			s, m := memory(1)
+			grow(m, pages-1)
+			grown = append(grown, s)
+		}
+		for _, s := range grown {
+			s.Close()
+			bounded()
+		}
+		s, _ := memory(1)
+		small = append(small, s)
+		bounded()
+	}
+	for _, s := range small {
+		s.Close()
+		bounded()
+	}
+	if p.spares.lent != 0 {
+		t.Error(p.spares.lent)
+	}
+}
+
 // TestRegionsZero: what a store had of its own memory is zero for the next one.
 func TestRegionsZero(t *testing.T) {
 	s := newStore(t)

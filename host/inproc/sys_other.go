@@ -33,25 +33,25 @@ var (
 	codeMemmove, codeMemset, codeTableFill []byte
 )
 
-func reserve(size uintptr, prot int) (uintptr, error)                          { return 0, ErrUnsupported }
-func place(addr, size uintptr, prot int) error                                 { return ErrUnsupported }
-func placeHeap(addr, size uintptr) error                                       { return ErrUnsupported }
-func truncate(fd int, size uintptr) error                                      { return ErrUnsupported }
-func mremap(addr, old, size uintptr) (uintptr, error)                          { return 0, ErrUnsupported }
-func mapShared(fd int, size uintptr) (uintptr, error)                          { return 0, ErrUnsupported }
-func munmap(addr, size uintptr)                                                {}
-func mprotect(addr, size uintptr, prot int) error                              { return ErrUnsupported }
-func madvise(addr, size uintptr, advice int)                                   {}
-func discard(addr, size uintptr) bool                                          { return false }
-func (s *scanner) open()                                                       {}
-func (s *scanner) written(addr, size uintptr, zeros bool, f func(extent)) bool { return false }
-func discardWorks() bool                                                       { return false }
-func memfd(size uintptr) (int, error)                                          { return -1, ErrUnsupported }
-func writeAt(fd int, b []byte, offset uintptr) error                           { return ErrUnsupported }
-func emptyFile(int, uintptr) bool                                              { return false }
-func mapFile(int, uintptr, uintptr) ([]byte, error)                            { return nil, ErrUnsupported }
-func dupFile(fd uintptr) (int, error)                                          { return -1, ErrUnsupported }
-func closeFile(fd int)                                                         {}
+func reserve(size uintptr, prot int) (uintptr, error)                        { return 0, ErrUnsupported }
+func place(addr, size uintptr, prot int) error                               { return ErrUnsupported }
+func placeHeap(addr, size uintptr) error                                     { return ErrUnsupported }
+func truncate(fd int, size uintptr) error                                    { return ErrUnsupported }
+func mremap(addr, old, size uintptr) (uintptr, error)                        { return 0, ErrUnsupported }
+func mapShared(fd int, size uintptr) (uintptr, error)                        { return 0, ErrUnsupported }
+func munmap(addr, size uintptr)                                              {}
+func mprotect(addr, size uintptr, prot int) error                            { return ErrUnsupported }
+func madvise(addr, size uintptr, advice int)                                 {}
+func discard(addr, size uintptr) bool                                        { return false }
+func (s *scanner) open()                                                     {}
+func (s *scanner) written(uintptr, uintptr, bool, uint64, func(extent)) bool { return false }
+func discardWorks() bool                                                     { return false }
+func memfd(size uintptr) (int, error)                                        { return -1, ErrUnsupported }
+func writeAt(fd int, b []byte, offset uintptr) error                         { return ErrUnsupported }
+func emptyFile(int, uintptr) bool                                            { return false }
+func mapFile(int, uintptr, uintptr) ([]byte, error)                          { return nil, ErrUnsupported }
+func dupFile(fd uintptr) (int, error)                                        { return -1, ErrUnsupported }
+func closeFile(fd int)                                                       {}
 func enter(cc *Caller, last uintptr, f *Func, args *uint64) uint64 {
 	return dispatch(cc) + preempted(cc) + undefined(cc)
 }

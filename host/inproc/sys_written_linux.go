@@ -12,9 +12,6 @@ import (
 // Which pages of a private mapping the process has written, the kernel tells since version 6.7 (PAGEMAP_SCAN of /proc/self/pagemap, Documentation/admin-guide/mm/pagemap.rst). To
 // write these again costs a tenth of taking them away and touching new ones.
 
-// maxWritten bounds the pages that are written again: more are taken away, and their memory is the system's.
-const maxWritten = 64
-
 // pageScan is the argument of PAGEMAP_SCAN (struct pm_scan_arg), and where its answer goes.
 type pageScan struct {
 	size, flags, start, end, walked uint64
@@ -74,7 +71,7 @@ func (s *scanner) works() bool {
 		defer munmap(at, 4*pageSize)
 		store64(at+2*pageSize, load64(at+pageSize)+1)
 		var found []extent
-		known := s.written(at, 4*pageSize, false, func(x extent) { found = append(found, x) })
+		known := s.written(at, 4*pageSize, false, maxWritten, func(x extent) { found = append(found, x) })
 		if !known || len(found) != 1 || found[0].low != at+2*pageSize {
 			return false
 		}
@@ -82,10 +79,10 @@ func (s *scanner) works() bool {
 	return true
 }
 
-// written calls f for all pages that have been written, in rows. It reports false if it cannot say, or they are more than maxWritten; then it has not called f. Pages of the
+// written calls f for all pages that have been written, in rows. It reports false if it cannot say, they are more than most, or the rows more than maxWritten; then it has not called f. Pages of the
 // system's one page of zeros have mostly been read only; but where a file is mapped, the system has put it in the place of zeros that were written (KSM): zeros says that
 // they count.
-func (s *scanner) written(addr, size uintptr, zeros bool, f func(extent)) bool {
+func (s *scanner) written(addr, size uintptr, zeros bool, most uint64, f func(extent)) bool {
 	if s.file < 0 {
 		return false
 	}
@@ -96,7 +93,7 @@ func (s *scanner) written(addr, size uintptr, zeros bool, f func(extent)) bool {
 	if zeros {
 		not = pageFile
 	}
-	*x = pageScan{size: uint64(unsafe.Offsetof(x.found)), start: uint64(addr), end: end, numRegions: maxWritten, maxPages: maxWritten,
+	*x = pageScan{size: uint64(unsafe.Offsetof(x.found)), start: uint64(addr), end: end, numRegions: maxWritten, maxPages: most,
 		inverted: not, wanted: not, anyOf: pagePresent | pageSwapped, told: pagePresent}
 	x.regions = uint64(uintptr(unsafe.Pointer(&x.found)))
 	n, _, e := syscall.Syscall(syscall.SYS_IOCTL, uintptr(s.file), uintptr(pagemapScan), uintptr(unsafe.Pointer(x)))

@@ -227,6 +227,8 @@ var kept = []keptFault{
 	{"host/inproc/process_spares.go", "\tclear(bytesAt(addr, size))\n", "", spareParts},
 	{"host/inproc/process_spares.go", "copy(bytesAt(data, m.length[Data]), m.pristine)", "copy(bytesAt(data, 8), m.pristine)", spareParts},
 	{"host/inproc/store.go", "used = s.slabNext - e.low", "used = 16", spareParts},
+	{"host/inproc/process_spares.go", "p.zeroWritten(at, x.open, maxSpareMemory/pageSize)", "p.zeroWritten(at, first, maxSpareMemory/pageSize)", spareParts},
+	{"host/inproc/process_spares.go", "\tp.spares.lent += x.lent(open)\n", "", run{pkg: "host/inproc", pattern: "TestSparesWarm"}},
 	{"wasmfront/translate/charge.go", "t.f.Insts[c.inst].Imm = c.cost", "t.f.Insts[c.inst].Imm = 2 * c.cost", fuelCounts},
 	{"wasmfront/translate/charge.go", "if c.cost == 0 && !c.trap {", "if !c.trap {", fuelCounts},
 	{"wasmfront/translate/charge.go", "Has(effect.Writes|effect.Calls)", "Has(effect.Calls)", fuelCounts},
