@@ -23,7 +23,8 @@ var publicFuncs = map[string]any{
 	"waot.CompileObjectContext": waot.CompileObjectContext, "waot.F32": waot.F32, "waot.F64": waot.F64, "waot.FuncRef": waot.FuncRef,
 	"waot.I32": waot.I32, "waot.I64": waot.I64, "waot.Load": waot.Load, "waot.LoadFile": waot.LoadFile, "waot.NewPool": waot.NewPool, "waot.NewStore": waot.NewStore,
 	"waot.NewWASI": waot.NewWASI, "waot.OpenCache": waot.OpenCache, "waot.ParseText": waot.ParseText, "waot.ParseTextContext": waot.ParseTextContext, "waot.Validate": waot.Validate, "waot.ValidateContext": waot.ValidateContext, "waot.Preemption": waot.Preemption,
-	"waot.Ref": waot.Ref, "waot.SignObject": waot.SignObject, "waot.TextPlace": waot.TextPlace, "waot.V128": waot.V128,
+	"waot.Ref": waot.Ref, "waot.SignObject": waot.SignObject,
+	"waot.SnapshotModule": waot.SnapshotModule, "waot.TextPlace": waot.TextPlace, "waot.V128": waot.V128,
 	"host.F32": host.F32, "host.F64": host.F64, "host.FuncRef": host.FuncRef, "host.I32": host.I32, "host.I64": host.I64, "host.Load": host.Load,
 	"host.LoadFile": host.LoadFile, "host.NewPool": host.NewPool, "host.NewStore": host.NewStore, "host.Preemption": host.Preemption, "host.Ref": host.Ref, "host.V128": host.V128,
 	"sign.NewMAC": sign.NewMAC, "sign.NewPrivate": sign.NewPrivate, "sign.NewPublic": sign.NewPublic, "sign.ParsePEM": sign.ParsePEM, "sign.Unsigned": sign.Unsigned,
@@ -66,7 +67,7 @@ func zeros() []any {
 		new(host.Caller), new(host.Func), new(host.Global), new(host.Instance), new(host.Memory), new(host.Module), new(host.Pool), new(host.PoolInstance), new(host.Snapshot), new(host.Store),
 		new(host.Table), new(host.Trap), new(host.ExternType), new(host.FuncType), new(host.Kind), new(host.Limits), new(host.TrapCode), new(host.ValType), new(host.Value),
 		new(hosterr.CPUError), new(hosterr.CancelError), new(hosterr.Error), new(hosterr.LimitError), new(hosterr.LinkError), new(hosterr.ObjectError),
-		new(hosterr.ReferenceError), new(hosterr.SystemError), new(sign.Error), new(sign.Key), new(wasirun.ExitError), new(wasirun.Program), new(wasirun.System),
+		new(hosterr.ReferenceError), new(hosterr.SnapshotError), new(hosterr.SystemError), new(sign.Error), new(sign.Key), new(wasirun.ExitError), new(wasirun.Program), new(wasirun.System),
 		new(wasi.Context), new(wasi.Errno), new(wasi.Error), new(wasi.ExitError)}
 }
 

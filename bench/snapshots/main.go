@@ -66,6 +66,15 @@ func (g *guest) measure(file string, rounds int) error {
 		return err
 	}
 	defer mod.Close()
+	before, err := waot.CompileObject(wasm, nil)
+	if err != nil {
+		return err
+	}
+	after, err := waot.CompileObject(frozen, nil)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s: as an object %d bytes, frozen %d\n", g.name, len(before), len(after))
 	fmt.Printf("%s: the module has %d bytes, frozen %d; %d of %d functions left; %d of %d bytes of memory not zero; compiled in %v\n",
 		g.name, len(wasm), len(frozen), stats.Funcs-stats.DeadFuncs, stats.Funcs, stats.DataBytes, stats.MemoryBytes, time.Since(began).Round(time.Millisecond))
 	ways := []way{{"as it is", plain, true, nil}, {"frozen", mod, false, nil}, {"as it is, again", plain, true, nil}}

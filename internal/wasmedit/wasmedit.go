@@ -283,10 +283,5 @@ func I64(x uint64) Inst {
 	return Inst{Op: op.Op, Raw: encode.Const(nil, &op)}
 }
 
-// ZeroConst is the constant expression of the zero or null of a type.
-func ZeroConst(t wasmfront.ValType) []wasmfront.ConstOp {
-	return []wasmfront.ConstOp{{Op: wasmfront.ConstOpcode(t), Type: t}}
-}
-
 // Plain returns an operator without immediates.
 func Plain(op wasmfront.Opcode) Inst { return Inst{Op: op, Raw: encode.Opcode(nil, op)} }

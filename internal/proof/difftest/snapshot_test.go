@@ -116,7 +116,7 @@ func newFreezing(seed uint64) (*freezing, error) {
 	f := &freezing{marked: seed%2 == 1, program: p, first: firstName}
 	for i := range m.Globals {
 		if g := &m.Globals[i]; g.Import != nil {
-			g.Import, g.Init = nil, wasmedit.ZeroConst(g.Type.Type)
+			g.Import, g.Init = nil, []wasmfront.ConstOp{{Op: wasmfront.ConstOpcode(g.Type.Type), Type: g.Type.Type}}
 		}
 	}
 	for i := range m.Tables {
