@@ -86,8 +86,13 @@ func (m *Module) loaded() *loaded.Module { return (*loaded.Module)(m) }
 func (m *Module) Name() string { return m.loaded().Inproc().Meta().Name }
 
 // Imports describes what the module needs: functions, tables, memories and globals,
-// in the order of the module within each kind.
-func (m *Module) Imports() []ImportType { return importsOf(m.loaded().Inproc().Meta()) }
+// in the order of the module within each kind. A nil or zero Module needs nothing.
+func (m *Module) Imports() []ImportType {
+	if m == nil || m.loaded().Inproc() == nil {
+		return nil
+	}
+	return importsOf(m.loaded().Inproc().Meta())
+}
 
 // Exports describes what instances of the module offer, in the order of the module.
 func (m *Module) Exports() []ExportType { return exportsOf(m.loaded().Inproc().Meta()) }

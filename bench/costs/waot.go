@@ -127,7 +127,7 @@ func (p *waotProgram) Instantiate(wasi bool, stdout *os.File) (edges.Instance, e
 		if i.sys, err = waot.NewWASI(c); err != nil {
 			return nil, err
 		}
-		imports = i.sys.Imports()
+		imports = i.sys.ImportsOf(p.mod)
 		imports["bench"] = map[string]any{"start": func() {}, "end": func() {}} // for modules of the suite
 	}
 	i.inst, err = i.store.Instantiate(nil, p.mod, imports)

@@ -48,8 +48,9 @@ type Memory struct {
 	// at is where the bytes are for those who are not inside the store; nil once it has been freed.
 	at atomic.Pointer[Location]
 	// advised says that the system has been advised about a part of the reservation, filed that a file is mapped in the memory, beside those of views.
-	// imaged says that all of the module's image is.
+	// imaged says that all of the module's image is. If filed, fileEnd is where the last such file ends.
 	advised, filed, imaged bool
+	fileEnd                uintptr
 	// runMappings are the mappings that the runs of the image take beyond the first.
 	runMappings uint64
 	views       *views
@@ -151,11 +152,12 @@ func (m *Memory) free() {
 	}
 	process.regain(m.lent)
 	x := spareMemory{low: m.base - memoryHeader, end: m.end, open: pageSize + used, warm: pageSize + max(used, m.open+m.lent)}
-	anonymous := m.views.file < 0 && !m.filed && !m.advised
+	anonymous := m.views.file < 0 && !m.advised
 	process.giveMappings(m.runMappings)
 	m.runMappings = 0
 	kept := m.views.end()
 	kept.low += m.base
+	base := m.base
 	m.base = 0
 	switch {
 	case kept.size != 0 && unused:
@@ -163,6 +165,9 @@ func (m *Memory) free() {
 	case kept.size != 0:
 		process.retire(l, func() { process.unmapAround(x, kept) })
 	case unused:
+		if anonymous && m.filed { // pages behind the files are worth keeping if the memory has grown
+			anonymous = used > m.open && place(base, m.fileEnd, protRW) == nil
+		}
 		process.giveMemory(x, pageSize+m.open, anonymous)
 	default:
 		process.buryMemory(x, l)

@@ -174,6 +174,7 @@ func (x *memoryImage) into(m *Memory) error {
 	m.filed = true
 	for k := range x.runs {
 		r := &x.runs[k]
+		m.fileEnd = max(m.fileEnd, r.low+r.size)
 		if err := process.withoutSpares(func() error { return placeFile(m.base+r.low, r.size, protRW, false, x.fd, r.offset) }); err != nil {
 			return err
 		}

@@ -356,7 +356,7 @@ func (p *processState) findStack() (uintptr, error) {
 // giveStack returns a stack, and its pages, but for those at the top, to the system.
 func (p *processState) giveStack(at uintptr) {
 	// No frame steps over a page (stackGuard): below one that was not touched none was.
-	if kept := at + stackSize - keptStack; !p.canSee || inMemoryBelow(kept) {
+	if kept := at + stackSize - keptStack; !p.canSee || p.touchedBelow(kept) {
 		madvise(at+guardEnd, kept-at-guardEnd, madvDontNeed)
 	}
 	p.mu.Lock()

@@ -131,6 +131,15 @@ func (p *processState) zeroWritten(addr, size uintptr, pages uint64) bool {
 	return true
 }
 
+// touchedBelow reports whether the page of private memory below an address is in memory, or swapped out. The scanner takes half the time that mincore takes.
+func (p *processState) touchedBelow(addr uintptr) bool {
+	touched := false
+	if p.empties() && p.scanner.written(addr-pageSize, pageSize, true, 2, func(extent) { touched = true }) {
+		return touched
+	}
+	return inMemoryBelow(addr)
+}
+
 // restore is empty for the data of a module's image.
 func (p *processState) restore(m *Module, data uintptr) bool {
 	if m.pristine == nil || m.length[Data] > p.clears {

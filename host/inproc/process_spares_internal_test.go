@@ -5,6 +5,7 @@ package inproc
 import (
 	"testing"
 
+	"github.com/waot-project/waot/internal/image"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
@@ -158,6 +159,41 @@ func TestSparesWarm(t *testing.T) {
 			t.Errorf("%+v, %d lent", x, p.spares.lent)
 		}
 	}
+	// Of a memory with data the pages stay that it has grown by.
+	mod := &Module{}
+	mod.makeMemoryImages([]image.Memory{{{Offset: 100, Data: []byte("data")}, {Offset: 9000, Data: []byte("more")}}}, true)
+	defer closeImages(mod.images)
+	p.dropSpares()
+	for round := range 4 {
+		s, m := memory(1)
+		grow(m, 0)
+		if err := mod.images[0].into(m); err != nil {
+			t.Fatal(err)
+		}
+		if b := m.Bytes(); string(b[100:104]) != "data" || string(b[9000:9004]) != "more" {
+			t.Error("no data")
+		}
+		if round == 2 { // one that does not grow
+			s.Close()
+			continue
+		}
+		m.Grow(pages - 1)
+		for n, b := range m.Bytes()[wasmPage:] {
+			if b != 0 {
+				t.Fatalf("byte %d is %#x", n, b)
+			}
+		}
+		for n := range m.Bytes() {
+			m.Bytes()[n] = 1
+		}
+		base := m.base
+		s.Close()
+		if x := p.spares.memories; len(x) != 1 || x[0].open != pageSize+wasmPage || x[0].warm != pageSize+pages*wasmPage || !inMemoryBelow(base+pages*wasmPage) {
+			t.Fatalf("%+v", x)
+		}
+	}
+
+	p.dropSpares()
 	var small []*Store
 	for range 8 {
 		var grown []*Store

@@ -305,9 +305,9 @@ func (m *Memory) renew() error {
 		fresh.free()
 		return &SystemError{Op: "committing a memory", Err: ErrNoSpace}
 	}
-	old := &Memory{store: s, base: m.base, desc: m.desc, limits: m.limits, open: m.open, end: m.end, lent: m.lent, advised: m.advised, filed: m.filed, runMappings: m.runMappings, views: m.views}
+	old := &Memory{store: s, base: m.base, desc: m.desc, limits: m.limits, open: m.open, end: m.end, lent: m.lent, advised: m.advised, filed: m.filed, fileEnd: m.fileEnd, runMappings: m.runMappings, views: m.views}
 	old.at.Store(m.at.Load())
-	m.base, m.desc, m.open, m.end, m.lent, m.advised, m.filed, m.imaged, m.runMappings, m.views = fresh.base, fresh.desc, fresh.open, fresh.end, fresh.lent, false, false, false, 0, fresh.views
+	m.base, m.desc, m.open, m.end, m.lent, m.advised, m.filed, m.imaged, m.fileEnd, m.runMappings, m.views = fresh.base, fresh.desc, fresh.open, fresh.end, fresh.lent, false, false, false, 0, 0, fresh.views
 	m.at.Store(fresh.at.Load())
 	old.free()
 	for _, x := range s.instances {

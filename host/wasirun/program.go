@@ -41,7 +41,7 @@ func (p *Program) setUp(ctx context.Context, mod *host.Module, o *Options, more 
 	if p.store, err = host.NewStore(limits); err != nil {
 		return err
 	}
-	imports := p.system.Imports()
+	imports := p.system.ImportsOf(mod)
 	for _, m := range more {
 		maps.Copy(imports, m)
 	}

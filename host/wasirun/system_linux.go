@@ -66,13 +66,13 @@ type systemFunc struct {
 	params, results []host.ValType
 }
 
-// systemFuncs are all functions of WASI, the same for all systems.
-var systemFuncs = sync.OnceValue(func() []systemFunc {
+// systemFuncs are all functions of WASI by name, the same for all systems.
+var systemFuncs = sync.OnceValue(func() map[string]*systemFunc {
 	list := wasi.Functions()
-	all := make([]systemFunc, len(list))
+	all := make(map[string]*systemFunc, len(list))
 	for i := range list {
 		params, results := wasi.Types(&list[i], host.TypeI32, host.TypeI64)
-		all[i] = systemFunc{list[i], params, results}
+		all[list[i].Name] = &systemFunc{list[i], params, results}
 	}
 	return all
 })
@@ -81,12 +81,41 @@ var systemFuncs = sync.OnceValue(func() []systemFunc {
 func (s *System) Imports() host.Imports {
 	all := systemFuncs()
 	funcs := make(map[string]any, len(all))
-	for i := range all {
-		f := &all[i]
-		funcs[f.Name] = host.RawFunc{Params: f.params, Results: f.results, Func: s.function(&f.Func)}
+	for name, f := range all {
+		funcs[name] = s.importOf(f)
 	}
-	nothing := host.RawFunc{Func: func(*host.Caller, []uint64, []uint64) error { return nil }}
-	return host.Imports{wasi.ModuleName: funcs, abi.MarkerModule: {abi.MarkerName: nothing}}
+	return host.Imports{wasi.ModuleName: funcs, abi.MarkerModule: {abi.MarkerName: nothing()}}
+}
+
+// ImportsOf is Imports without what the module does not import. Most programs import few of the functions, and to make all takes longer than the
+// rest of an instance.
+func (s *System) ImportsOf(m *host.Module) host.Imports {
+	imports := host.Imports{}
+	put := func(module, name string, v any) {
+		if imports[module] == nil {
+			imports[module] = map[string]any{}
+		}
+		imports[module][name] = v
+	}
+	all := systemFuncs()
+	for _, d := range m.Imports() {
+		if f := all[d.Name]; f != nil && d.Module == wasi.ModuleName {
+			put(d.Module, d.Name, s.importOf(f))
+		} else if d.Module == abi.MarkerModule && d.Name == abi.MarkerName {
+			put(d.Module, d.Name, nothing())
+		}
+	}
+	return imports
+}
+
+// importOf returns a function of WASI for this system.
+func (s *System) importOf(f *systemFunc) host.RawFunc {
+	return host.RawFunc{Params: f.params, Results: f.results, Func: s.function(&f.Func)}
+}
+
+// nothing returns a function that does nothing.
+func nothing() host.RawFunc {
+	return host.RawFunc{Func: func(*host.Caller, []uint64, []uint64) error { return nil }}
 }
 
 // function returns a function of WASI as one of the host. It ends a wait when the

@@ -13,6 +13,9 @@ func NewSystem(*Options) (*System, error) { return nil, host.ErrUnsupported }
 // Imports returns nil.
 func (s *System) Imports() host.Imports { return nil }
 
+// ImportsOf returns nothing.
+func (s *System) ImportsOf(*host.Module) host.Imports { return nil }
+
 // Reset gives host.ErrUnsupported.
 func (s *System) Reset() error { return host.ErrUnsupported }
 

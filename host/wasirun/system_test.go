@@ -6,14 +6,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/wasirun"
+	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // start makes an instance of a module of testdata/wasm in a new store, with a system.
@@ -120,6 +123,43 @@ func TestRoot(t *testing.T) {
 	}
 }
 
+// TestImportsOf: a module gets what it imports of the system, whatever else it imports, and no more.
+func TestImportsOf(t *testing.T) {
+	text := `(module
+		(import "wasi_snapshot_preview1" "args_sizes_get" (func (param i32 i32) (result i32)))
+		(import "wasi_snapshot_preview1" "clock_time_get" (func (param i32 i64 i32) (result i32)))
+		(import "wasi_snapshot_preview1" "args_sizes_get" (func (param i32 i32) (result i32)))
+		(import "wasi_snapshot_preview1" "no_such" (func))
+		(import "waot" "snapshot" (func))
+		(import "env" "fd_read" (func)))`
+	asm, err := wat.Assemble([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	system, err := wasirun.NewSystem(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer system.Close()
+	mod := compiled(t, asm.Wasm)
+	all, got := system.Imports(), system.ImportsOf(mod)
+	want := map[string][]string{"wasi_snapshot_preview1": {"args_sizes_get", "clock_time_get"}, "waot": {"snapshot"}}
+	for module, functions := range got {
+		if names := slices.Sorted(maps.Keys(functions)); !slices.Equal(names, want[module]) {
+			t.Errorf("%s: %v", module, names)
+		}
+		for name, f := range functions {
+			f, g := f.(host.RawFunc), all[module][name].(host.RawFunc)
+			if !slices.Equal(f.Params, g.Params) || !slices.Equal(f.Results, g.Results) {
+				t.Errorf("%s: %v %v", name, f, g)
+			}
+		}
+	}
+	if len(got) != len(want) || len(system.ImportsOf(nil)) != 0 {
+		t.Error(got)
+	}
+}
+
 // BenchmarkInstantiate is a store with an instance of a small program, and its end.
 func BenchmarkInstantiate(b *testing.B) {
 	wasm, err := os.ReadFile(filepath.Join("..", "..", "testdata", "wasm", "cat.wasm"))
@@ -137,7 +177,7 @@ func BenchmarkInstantiate(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := store.Instantiate(context.Background(), mod, system.Imports()); err != nil {
+		if _, err := store.Instantiate(context.Background(), mod, system.ImportsOf(mod)); err != nil {
 			b.Fatal(err)
 		}
 		system.Close()

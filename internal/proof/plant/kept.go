@@ -308,7 +308,7 @@ var kept = []keptFault{
 	{"internal/cruntime/c/core.c", "(i->state != CORE_READY && i->state != CORE_FAILED)", "i->state != CORE_READY", resetsInC},
 	{"internal/cruntime/c/core.c", "if (core_is_needed(i))", "if (i->object == NULL)", resetsInC},
 	{"internal/cruntime/c/core.c", "s.initialize = i->initialize;", "s.initialize = i->filled ? NULL : i->initialize;", resetsInC},
-	{"host/inproc/process.go", "inMemoryBelow(kept) {", "inMemoryBelow(kept-pageSize) {", spareParts},
+	{"host/inproc/process.go", "touchedBelow(kept) {", "touchedBelow(kept-pageSize) {", spareParts},
 	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op.Has(effect.Calls)", movedMemory},
 	{"backend/checked.go", "f.Mod.WrittenBy(d)&clif.StateMemorySize != 0", "d.Op == clif.OpMemoryGrow", movedMemory},
 	{"backend/checked.go", "case v != 0 && v != at, ", "case ", movedMemory},
