@@ -3,6 +3,7 @@
 package inproc
 
 import (
+	"os"
 	"testing"
 
 	"github.com/waot-project/waot/internal/image"
@@ -130,6 +131,9 @@ func TestSparesWarm(t *testing.T) {
 		}
 	}
 	if !p.empties() || p.scanner.file < 0 {
+		if os.Getenv("WAOT_EMULATOR") != "" {
+			t.Skip("the emulator does not say which pages were written")
+		}
 		testenv.Missing(t, "nothing says which pages were written")
 	}
 

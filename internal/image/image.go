@@ -134,6 +134,15 @@ func join(runs []Run, gap uint64) (joined []Run) {
 // Size returns the length of the run in bytes.
 func (r *Run) Size() uint64 { return r.High - r.Low }
 
+// Extent returns where the first piece begins and where the last one ends.
+func (r *Run) Extent() (low, high uint64) {
+	low = r.High
+	for _, p := range r.Pieces {
+		low, high = min(low, p.Offset), max(high, p.Offset+uint64(len(p.Data)))
+	}
+	return low, high
+}
+
 // CopyTo writes the pieces to the pages of the run, which are zero.
 func (r *Run) CopyTo(pages []byte) {
 	for _, p := range r.Pieces {

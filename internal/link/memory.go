@@ -66,7 +66,8 @@ func takeMemories(o *objfile.Object, m *meta.Module, least int) (*objfile.Object
 	span := uint64(0)
 	for _, x := range memories {
 		for _, r := range x.Runs(machines[o.Machine].page) {
-			span += r.Size()
+			low, high := r.Extent()
+			span += high - low
 		}
 	}
 	if span > 2*uint64(total)+some {
