@@ -18,7 +18,9 @@ func TestCancelYoung(t *testing.T) {
 	_, i := newLoops(t, nil)
 	spin := export(t, i, "spin")
 	least := time.Hour
-	for range 5 {
+	const want = 5
+	inCode := 0 // calls that the code had begun; on a busy machine some contexts end before
+	for n := 0; inCode < want && n < 100; n++ {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan time.Time, 1)
 		go func() {
@@ -27,12 +29,19 @@ func TestCancelYoung(t *testing.T) {
 			cancel()
 		}()
 		err := spin.CallContext(ctx, nil, nil)
-		least = min(least, time.Since(<-ended))
+		took := time.Since(<-ended)
 		var c *inproc.CancelError
-		if !errors.As(err, &c) || !errors.Is(err, context.Canceled) || len(c.Backtrace) != 1 {
+		if !errors.As(err, &c) || !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
+		if len(c.Backtrace) == 1 {
+			inCode++
+			least = min(least, took)
+		}
 		checkUsable(t, i)
+	}
+	if inCode < want {
+		t.Errorf("%d calls were in their code", inCode)
 	}
 	if least > 100*time.Millisecond {
 		t.Error(least)
