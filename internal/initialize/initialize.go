@@ -211,21 +211,21 @@ func (b *beginning) drop(resumes bool) (names []string) {
 
 // choose says what to call.
 func choose(r *snapshot.Running, o *Options) (*beginning, error) {
-	b := &beginning{initialize: exports(r.Original, initializeName) != nil, run: o.Run != nil}
+	b := &beginning{initialize: exportedType(r.Original, initializeName) != nil, run: o.Run != nil}
 	switch {
 	case o.Run != nil:
 	case o.Export != "":
 		b.export = o.Export
-	case r.Marker && exports(r.Original, startName) != nil:
+	case r.Marker && exportedType(r.Original, startName) != nil:
 		b.export, b.marker = startName, true
 	case b.initialize:
-	case exports(r.Original, startName) != nil:
+	case exportedType(r.Original, startName) != nil:
 		return nil, snapshot.Errorf("%s runs the program to its end, and the module does not import %s.%s, whose call says where to stop", startName, abi.MarkerModule, abi.MarkerName)
 	default:
 		return nil, snapshot.Errorf("the module exports neither %s nor %s; name the function that initialises it", initializeName, startName)
 	}
 	if b.initialize {
-		if err := callable(r.Original, initializeName); err != nil {
+		if err := checkCallable(r.Original, initializeName); err != nil {
 			return nil, err
 		}
 	}
@@ -233,14 +233,14 @@ func choose(r *snapshot.Running, o *Options) (*beginning, error) {
 		b.export = "" // it is called first anyway
 	}
 	if b.export != "" {
-		return b, callable(r.Original, b.export)
+		return b, checkCallable(r.Original, b.export)
 	}
 	return b, nil
 }
 
-// callable returns why an export cannot be called, or nil.
-func callable(m *wasmfront.Module, name string) error {
-	t := exports(m, name)
+// checkCallable returns why an export cannot be called, or nil.
+func checkCallable(m *wasmfront.Module, name string) error {
+	t := exportedType(m, name)
 	switch {
 	case t == nil:
 		return snapshot.Errorf("the module exports no function %q", name)
@@ -255,10 +255,10 @@ func callable(m *wasmfront.Module, name string) error {
 	return nil
 }
 
-// exports returns the type of an exported function, or nil.
-func exports(m *wasmfront.Module, name string) *wasmfront.FuncType {
+// exportedType returns the type of an exported function, or nil.
+func exportedType(m *wasmfront.Module, name string) *wasmfront.FuncType {
 	for i := range m.Exports {
-		if e := &m.Exports[i]; e.Name == name && e.Kind == 0 {
+		if e := &m.Exports[i]; e.Name == name && e.Kind == abi.ExternFunc {
 			return m.FuncType(e.Index)
 		}
 	}
