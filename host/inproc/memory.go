@@ -104,8 +104,7 @@ func (s *Store) newMemory(l Limits, movable bool, a MemoryAllocator) (*Memory, e
 func (s *Store) newReserved(l Limits, limit uint64) (*Memory, error) {
 	p := &struct {
 		Memory
-		views  views
-		viewed atomic.Bool
+		views views
 	}{}
 	m, v := &p.Memory, &p.views
 	if s.config.KeepViews { // slices keep views alive, and nothing else
@@ -133,7 +132,7 @@ func (s *Store) newReserved(l Limits, limit uint64) (*Memory, error) {
 		return nil, err
 	}
 	store64(m.desc-baseBelow, uint64(base))
-	m.at.Store(newLocation(base, 0, v, &p.viewed))
+	m.at.Store(newLocation(base, 0, v))
 	return m, nil
 }
 

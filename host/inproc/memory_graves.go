@@ -86,7 +86,7 @@ func (p *processState) buryMemory(x spareMemory, l *Location) {
 // retireGrave unmaps a mapping when nobody uses location l any more, which was there, or makes a grave of it then, in any case if it is to stay. It stays as it is if it is
 // pinned then. Its mappings are given back.
 func (p *processState) retireGrave(l *Location, x extent, stays bool, pinned func() bool) {
-	viewed := l.viewed
+	viewed := l.viewed.Load()
 	p.retire(l, func() {
 		switch {
 		case pinned != nil && pinned():

@@ -18,8 +18,10 @@ import (
 // Slices outlive accesses, and the collector does not know of slices that are not of its heap. viewed says that such a slice was taken: what it was of
 // is buried (memory_graves.go).
 type Location struct {
-	state  atomic.Uint32
-	viewed *atomic.Bool // outlives the location
+	state atomic.Uint32
+	// viewed is not nil once somebody has come. What retires the location keeps it, as nobody may hold the location then: so it is no part of anything that may lead to one,
+	// as memories and stores do, by what a program keeps in its host functions.
+	viewed atomic.Pointer[atomic.Bool]
 	base   uintptr
 	size   atomic.Uint64 // of the memory; it grows, but at a location of a movable one, and is smaller after a reset
 	// bytes are those at base if an allocator made them: they may be of Go's heap.
@@ -28,9 +30,8 @@ type Location struct {
 	views   *views // of the memory as long as it is here
 }
 
-// newLocation returns a location; viewed is false, and in no object that has the location.
-func newLocation(base uintptr, size uint64, v *views, viewed *atomic.Bool) *Location {
-	l := &Location{base: base, viewed: viewed, views: v}
+func newLocation(base uintptr, size uint64, v *views) *Location {
+	l := &Location{base: base, views: v}
 	l.size.Store(size)
 	return l
 }
@@ -78,8 +79,8 @@ func (m *Memory) CurrentSize() uint64 {
 // Lend notes that the program gets a slice of what is here: it may hold that until the store is closed, or a movable memory moves. The location is held until that is
 // noted, as what releases it looks whether it is.
 func (l *Location) Lend() {
-	if !l.viewed.Load() {
-		l.viewed.Store(true)
+	if v := l.viewed.Load(); !v.Load() {
+		v.Store(true)
 	}
 	runtime.KeepAlive(l)
 }
@@ -87,6 +88,9 @@ func (l *Location) Lend() {
 // come notes that somebody is at the memory's location. It returns the one that is the memory's then, nil if there is none any more.
 func (m *Memory) come() *Location {
 	for l := m.at.Load(); l != nil; l = m.at.Load() {
+		if l.viewed.Load() == nil {
+			l.viewed.CompareAndSwap(nil, new(atomic.Bool))
+		}
 		if l.state.CompareAndSwap(locationNew, locationUsed) || l.state.Load() == locationUsed {
 			return l
 		}
@@ -107,7 +111,7 @@ func (l *Location) reopen(unused bool) {
 	}
 }
 
-// retire calls release when nobody holds the location, which is not the memory's any more. release must not hold it either.
+// retire calls release when nobody holds the location, which is not the memory's any more. release must not hold it either, nor what may lead to it, as a store does.
 func (p *processState) retire(l *Location, release func()) {
 	p.retired.Add(1)
 	runtime.AddCleanup(l, func(release func()) {

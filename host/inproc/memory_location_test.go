@@ -6,9 +6,11 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
 )
 
 // TestRetired: what an access is in the middle of when the store is closed, or the memory moves, is mapped until it is over, and nobody else's.
@@ -123,6 +125,47 @@ func TestUnused(t *testing.T) {
 	}
 }
 
+// TestRetiredCycle: a location that the closed store itself leads to, as by a host function that looks at a memory, keeps neither.
+func TestRetiredCycle(t *testing.T) {
+	awaitRetired()
+	for _, movable := range []bool{false, true} {
+		for _, keep := range []bool{false, true} {
+			func() {
+				s, err := NewStore(Config{KeepViews: keep})
+				if err != nil {
+					t.Fatal(err)
+				}
+				m, err := s.newMemory(Limits{Min: 1}, movable, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l := m.Use()
+				if movable && !keep {
+					l.Lend()
+				}
+				_, err = s.NewHostFunc(meta.FuncType{}, func(*Caller, []uint64, []uint64) error {
+					runtime.KeepAlive(l)
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Close()
+			}()
+			for range 200 {
+				if process.retired.Load() == 0 {
+					break
+				}
+				runtime.GC()
+				time.Sleep(time.Millisecond) // the cleanup is a goroutine's
+			}
+			if n := process.retired.Load(); n != 0 {
+				t.Fatalf("movable %v, views %v: %d are not gone", movable, keep, n)
+			}
+		}
+	}
+}
+
 // TestGraves: graves touch, so that they are one mapping, also if no slices were taken of some memories, and are no more than a part of the addresses of a process.
 func TestGraves(t *testing.T) {
 	awaitRetired()
@@ -187,7 +230,8 @@ func TestGraveOfWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		// This is how a memory ends that has asked for huge pages.
-		l := newLocation(low+memoryHeader, pageSize, nil, new(atomic.Bool))
+		l := newLocation(low+memoryHeader, pageSize, nil)
+		l.viewed.Store(new(atomic.Bool))
 		process.buryMemory(spareMemory{low: low, end: end, open: pageSize + bytes64(abi.MemoryReservation), warm: pageSize + bytes64(abi.MemoryReservation)}, l)
 		runtime.KeepAlive(l)
 		l = nil

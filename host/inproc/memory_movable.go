@@ -1,7 +1,6 @@
 package inproc
 
 import (
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/waot-project/waot/internal/abi"
@@ -84,7 +83,7 @@ func (m *Memory) hold(b []byte) {
 	}
 	store64(m.desc-baseBelow, uint64(m.base))
 	store64(m.desc-sizeBelow, uint64(len(b)))
-	l := newLocation(m.base, uint64(len(b)), m.views, new(atomic.Bool))
+	l := newLocation(m.base, uint64(len(b)), m.views)
 	if m.foreign != nil {
 		l.bytes, l.foreign = b, true
 	}
