@@ -10,3 +10,6 @@ func NewPool(m *Module, o *PoolOptions) *Pool { return host.NewPool(m, o) }
 
 // Preemption returns nil if compiled code is preempted like Go code, and otherwise why not; see host.Preemption.
 func Preemption() error { return host.Preemption() }
+
+// FreeOSMemory gives back to the system what closed stores have left for the next ones; see host.FreeOSMemory.
+func FreeOSMemory() { host.FreeOSMemory() }

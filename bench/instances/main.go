@@ -33,6 +33,7 @@ func main() {
 	var alone float64
 	for _, m := range []struct{ processors, goroutines int }{{1, 1}, {all, *goroutines}, {1, 1}} {
 		runtime.GOMAXPROCS(m.processors)
+		waot.FreeOSMemory()                                   // each begins alike
 		if err := many(mod, m.goroutines, 2000); err != nil { // the first ones are others
 			fail(err)
 		}

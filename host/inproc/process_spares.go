@@ -93,6 +93,13 @@ type spareMemory struct{ low, end, open, warm uintptr }
 // lent returns how many warm bytes a memory with so many open ones does not use.
 func (x *spareMemory) lent(open uintptr) uintptr { return x.warm - min(x.warm, open) }
 
+// cool gives its pages back to the system. One call removes both the pages and the access to them. It reports whether it could.
+func (x *spareMemory) cool() bool {
+	ok := x.warm == 0 || place(x.low+memoryHeader-pageSize, x.warm, protNone) == nil
+	x.open, x.warm = 0, 0
+	return ok
+}
+
 // unmap gives it up.
 func (x *spareMemory) unmap() { munmap(x.low, x.end-x.low) }
 
@@ -221,9 +228,7 @@ func (p *processState) giveMemory(x spareMemory, first uintptr, anonymous bool) 
 		x.open = first
 	}
 	if !usable {
-		// One call removes both the pages and the access to them.
-		usable = place(at, x.warm, protNone) == nil
-		x.open, x.warm = 0, 0
+		usable = x.cool()
 	}
 	p.keepMemory(x, usable)
 }
@@ -353,12 +358,39 @@ func (p *processState) giveRegion(x extent, used uintptr) {
 	munmap(x.low, x.size)
 }
 
+// FreeOSMemory gives back to the system what closed stores have left for the next ones: spares, and the pages of native stacks. Reservations for memories
+// stay, since what follows a grave in one keeps graves together.
+func FreeOSMemory() {
+	p := &process
+	p.mu.Lock()
+	all := p.spares
+	p.spares = spares{lent: all.lent}
+	for _, x := range all.memories {
+		if x.cool() {
+			p.spares.memories = append(p.spares.memories, x)
+		} else {
+			x.unmap()
+		}
+	}
+	for _, at := range p.stacks {
+		madvise(at+guardEnd, stackSize-guardEnd, madvDontNeed)
+	}
+	p.mu.Unlock()
+	all.memories = nil
+	all.drop(p)
+}
+
 // dropSpares unmaps all spares. It reports whether there were any.
 func (p *processState) dropSpares() bool {
 	p.mu.Lock()
 	all := p.spares
 	p.spares = spares{lent: all.lent}
 	p.mu.Unlock()
+	return all.drop(p)
+}
+
+// drop unmaps spares that the process does not have any more. It reports whether there are any.
+func (all *spares) drop(p *processState) bool {
 	for _, x := range all.memories {
 		x.unmap()
 	}

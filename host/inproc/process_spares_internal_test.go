@@ -272,3 +272,30 @@ func TestStacksGivenBack(t *testing.T) {
 		}
 	}
 }
+
+// TestFreeOSMemory: nothing that a closed store has left is in memory then, and the next store finds all it needs.
+func TestFreeOSMemory(t *testing.T) {
+	p := &process
+	p.dropSpares()
+	defer p.dropSpares()
+	run := func() (stack uintptr) {
+		s := newStore(t)
+		defer s.Close()
+		m, err := s.NewMemory(Limits{Min: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(m.Bytes())
+		store64(s.stack+stackSize-8, 1)
+		return s.stack
+	}
+	stack := run()
+	if !inMemoryBelow(stack + stackSize) {
+		t.Error("a stack does not keep its pages")
+	}
+	FreeOSMemory()
+	if p.canSee && inMemoryBelow(stack+stackSize) || p.spares.bytes != 0 || len(p.spares.memories) != 1 {
+		t.Errorf("a stack keeps its pages: %v; %d bytes are left", inMemoryBelow(stack+stackSize), p.spares.bytes)
+	}
+	run()
+}

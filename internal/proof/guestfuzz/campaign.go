@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/waot-project/waot"
 )
 
 // Config says what to run.
@@ -159,6 +161,7 @@ func (c *campaign) sample() error {
 	defer c.calm.Unlock()
 	c.pool.tidy()
 	err := c.collect()
+	waot.FreeOSMemory() // what closed stores leave grows for some seconds
 	s := takeSample()
 	s.At = time.Since(c.start)
 	for _, r := range c.runners {
