@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"sync/atomic"
+	"weak"
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/image"
@@ -33,6 +34,7 @@ type Module struct {
 	// pristine is the data as they are in the file, if it is small and a memfd.
 	pristine []byte
 	closed   atomic.Bool
+	self     weak.Pointer[Module] // which spare images have
 
 	// images are those of the memories, or nil; without a file for those that have none.
 	images []memoryImage
@@ -104,6 +106,7 @@ func (m *Module) describe(d *meta.Module) error {
 	if err := checkCPU(d.CPU, process.cpu); err != nil {
 		return err
 	}
+	m.self = weak.Make(m)
 	m.meta, m.exports, m.types = d, make(map[string]uint32, len(d.Exports)), make([]atomic.Pointer[funcType], len(d.Types))
 	for i := range d.Exports {
 		m.exports[d.Exports[i].Name] = uint32(i)
@@ -189,7 +192,7 @@ func (m *Module) Close() {
 	if m.closed.Swap(true) {
 		return
 	}
-	process.dropImages(func(x *Module) bool { return x == m }, maxSpares)
+	process.dropImages(m)
 	if m.fd >= 0 {
 		closeFile(m.fd)
 	}

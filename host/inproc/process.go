@@ -1,9 +1,11 @@
 package inproc
 
 import (
+	"bytes"
 	"encoding/binary"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/waot-project/waot/internal/abi"
 )
@@ -20,6 +22,8 @@ const (
 	minStacks = 16
 	// keptStack is how many bytes at the top of a native stack keep their pages for the next store.
 	keptStack = 16 << 10
+	// stackProbe is the most between two places that code writes to on its way down a stack, but for what a function saves first.
+	stackProbe = 4096
 	// stubSize is the size of a binding stub, stubsPerChunk how many are generated
 	// at a time, a page; the last place of a chunk holds the address of exitStub.
 	stubSize      = 32
@@ -33,6 +37,9 @@ type signalState struct {
 	stackLow, stackSize uintptr
 	previous            [65]uintptr // by signal number
 }
+
+// untouched is what is next to the pages of a native stack that are kept, if no code has gone deeper.
+var untouched [2 * stackProbe]byte
 
 // signals is process-wide because signal handlers are.
 var signals signalState
@@ -50,9 +57,8 @@ type processState struct {
 	stacks []uintptr
 	spares spares
 	graves graves
-	// canEmpty is discardWorks, canSee that inMemoryBelow has told touched pages of a stack from others: emulators may say that none is.
+	// canEmpty is discardWorks.
 	canEmpty   bool
-	canSee     bool
 	clears     uintptr // maxCleared; less in tests of what is not kept
 	scanner    scanner
 	emptyOnce  sync.Once // for the two, and for the scanner
@@ -61,8 +67,9 @@ type processState struct {
 	// mappings counts the mappings that the package made, at most, and maxMappings
 	// bounds them: the kernel's own limit would fail calls of the whole process.
 	mappings, maxMappings uint64
-	// hooked says that hook has succeeded once.
-	hooked atomic.Bool
+	// began is when the process was set up, and hooked how many nanoseconds later hook last succeeded; 0 before.
+	began  time.Time
+	hooked atomic.Int64
 	// viewsMade counts the views that were made since the garbage collector was last asked for their mappings.
 	viewsMade atomic.Uint64
 	// more says that reservations for memories are larger: there have been graves.
@@ -103,7 +110,7 @@ func (p *processState) setUp() error {
 	if err := p.measureGoStack(); err != nil {
 		return err
 	}
-	p.cpu, p.clears = cpuLevel(), maxCleared
+	p.cpu, p.clears, p.began = cpuLevel(), maxCleared, time.Now()
 	p.maxMappings = mappingLimit()
 	p.protText = protRX | landingPads()
 	code, stacks := arenas()
@@ -153,26 +160,33 @@ const (
 )
 
 // takeMappings counts n mappings more. giveMappings must follow when they are unmapped.
-func (p *processState) takeMappings(n uint64) error {
-	err := p.countMappings(n)
+func (p *processState) takeMappings(n uint64) error { return p.takeWith(n, func() {}) }
+
+// takeWith is takeMappings that calls take, with p.mu held.
+func (p *processState) takeWith(n uint64, take func()) error {
+	err := p.countMappings(n, take)
 	if err != nil && p.reclaim() {
-		err = p.countMappings(n)
+		err = p.countMappings(n, take)
 	}
 	return err
 }
 
-// countMappings is takeMappings without looking for what nobody needs.
-func (p *processState) countMappings(n uint64) error {
+// countMappings is takeWith without looking for what nobody needs.
+func (p *processState) countMappings(n uint64, take func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.mappings+n > p.maxMappings {
 		return &LimitError{What: "memory mappings of the process", Want: p.mappings + n, Limit: p.maxMappings}
 	}
 	p.mappings += n
+	take()
 	return nil
 }
 
 func (p *processState) giveMappings(n uint64) {
+	if n == 0 {
+		return
+	}
 	p.mu.Lock()
 	p.mappings -= n
 	p.mu.Unlock()
@@ -344,19 +358,16 @@ func (p *processState) findStack() (uintptr, error) {
 	}
 	// Huge pages would cost more than most programs ever use.
 	madvise(at, stackSize, madvNoHuge)
-	if p.stacksUsed == 0 {
-		store64(at+stackSize-8, 0)
-		p.canSee = inMemoryBelow(at+stackSize) && !inMemoryBelow(at+stackSize-keptStack)
-	}
 	p.mappings += otherMappings
 	p.stacksUsed++
 	return at, nil
 }
 
-// giveStack returns a stack, and its pages, but for those at the top, to the system.
+// giveStack returns a stack, and its pages, but for those at the top, to the system. Nothing below these was touched if what is next to them is zero: code that goes deeper
+// has written there what is not, since it leaves return addresses, or probes (stackProbe), at shorter distances.
 func (p *processState) giveStack(at uintptr) {
-	// No frame steps over a page (stackGuard): below one that was not touched none was.
-	if kept := at + stackSize - keptStack; !p.canSee || p.touchedBelow(kept) {
+	kept := at + stackSize - keptStack
+	if !bytes.Equal(bytesAt(kept-uintptr(len(untouched)), uintptr(len(untouched))), untouched[:]) {
 		madvise(at+guardEnd, kept-at-guardEnd, madvDontNeed)
 	}
 	p.mu.Lock()

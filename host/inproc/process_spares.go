@@ -18,13 +18,11 @@ const (
 	maxSpareBytes = 64 << 20
 	closedRegion  = 1 << 20
 	// maxCleared bounds what is made zero, or as it was, by writing it: taking pages from a process stops all of its threads for a moment, and the pages
-	// have to be touched anew. Beyond it most pages may never have been touched.
+	// have to be touched anew; and to ask which were written takes longer. Beyond it most pages may never have been touched.
 	maxCleared = 64<<10 + pageSize
 	// maxSpareMemory bounds the bytes of a memory whose pages are kept. All that were written are written again, in about the time
 	// that giving them back takes: the next memory that grows so far need not touch new ones, which takes ten times as long.
 	maxSpareMemory = maxSpareBytes/4 + pageSize
-	// seldomWritten is from where on it is quicker to ask which pages were written.
-	seldomWritten = 16 << 10
 	// maxWritten bounds the pages that are written again, but for memories of closed stores: more are taken away, and their memory is the system's.
 	maxWritten = 64
 )
@@ -128,23 +126,12 @@ func (p *processState) zero(addr, size uintptr) bool { return p.zeroWritten(addr
 
 // zeroWritten is zero that writes so many pages at most where it can ask which.
 func (p *processState) zeroWritten(addr, size uintptr, pages uint64) bool {
-	if size > seldomWritten && p.empties() && p.scanner.written(addr, size, false, pages, func(x extent) { clear(bytesAt(x.low, x.size)) }) {
+	if size <= p.clears {
+		clear(bytesAt(addr, size))
 		return true
 	}
-	if size > p.clears {
-		return p.empty(addr, size)
-	}
-	clear(bytesAt(addr, size))
-	return true
-}
-
-// touchedBelow reports whether the page of private memory below an address is in memory, or swapped out. The scanner takes half the time that mincore takes.
-func (p *processState) touchedBelow(addr uintptr) bool {
-	touched := false
-	if p.empties() && p.scanner.written(addr-pageSize, pageSize, true, 2, func(extent) { touched = true }) {
-		return touched
-	}
-	return inMemoryBelow(addr)
+	clearRow := func(x extent) { clear(bytesAt(x.low, x.size)) }
+	return p.empties() && p.scanner.written(addr, size, false, pages, clearRow) || p.empty(addr, size)
 }
 
 // restore is empty for the data of a module's image.
@@ -169,22 +156,19 @@ func takeLast[T any](list *[]T, wanted func(*T) bool) (found T, ok bool) {
 }
 
 // takeMemory returns a reservation for a memory, if possible one whose first open bytes are accessible.
-func (p *processState) takeMemory(open uintptr) (spareMemory, error) {
-	if err := p.takeMappings(memoryMappings); err != nil {
-		return spareMemory{}, err
+func (p *processState) takeMemory(open uintptr) (x spareMemory, err error) {
+	ok := false
+	err = p.takeWith(memoryMappings, func() {
+		if x, ok = takeLast(&p.spares.memories, func(x *spareMemory) bool { return x.open == open }); !ok {
+			x, ok = takeLast(&p.spares.memories, func(*spareMemory) bool { return true })
+		}
+		p.spares.bytes -= x.warm
+		p.spares.lent += x.lent(open)
+	})
+	if ok || err != nil {
+		return x, err
 	}
-	p.mu.Lock()
-	x, ok := takeLast(&p.spares.memories, func(x *spareMemory) bool { return x.open == open })
-	if !ok {
-		x, ok = takeLast(&p.spares.memories, func(*spareMemory) bool { return true })
-	}
-	p.spares.bytes -= x.warm
-	p.spares.lent += x.lent(open)
-	p.mu.Unlock()
-	if ok {
-		return x, nil
-	}
-	err := p.withoutSpares(func() (err error) {
+	err = p.withoutSpares(func() (err error) {
 		x, err = p.reserveMemory()
 		return err
 	})
@@ -255,15 +239,13 @@ func (p *processState) unmapAround(x spareMemory, kept extent) {
 
 // takeImage maps the image of a module, or takes a place where it is mapped.
 func (p *processState) takeImage(m *Module) (base uintptr, err error) {
-	if err := p.takeMappings(imageMappings); err != nil {
-		return 0, err
-	}
-	own := weak.Make(m)
-	p.mu.Lock()
-	x, ok := takeLast(&p.spares.images, func(x *spareImage) bool { return x.module == own })
-	p.mu.Unlock()
-	if ok {
-		return x.at.low, nil
+	var x spareImage
+	ok := false
+	err = p.takeWith(imageMappings, func() {
+		x, ok = takeLast(&p.spares.images, func(x *spareImage) bool { return x.module == m.self })
+	})
+	if ok || err != nil {
+		return x.at.low, err
 	}
 	if base, err = p.allocCode(m.size); err == nil {
 		if err = p.withoutSpares(func() error { return m.mapAt(base) }); err == nil {
@@ -277,27 +259,34 @@ func (p *processState) takeImage(m *Module) (base uintptr, err error) {
 
 // giveImage takes back what takeImage gave, whose code is executable again if it was not.
 func (p *processState) giveImage(m *Module, base uintptr) {
-	p.giveMappings(imageMappings)
-	if m.fd < 0 || !p.restore(m, base+m.offset[Data]) {
-		p.freeCode(base, m.size)
-		return
-	}
+	usable := m.fd >= 0 && p.restore(m, base+m.offset[Data])
 	p.mu.Lock()
-	p.spares.images = append(p.spares.images, spareImage{weak.Make(m), extent{base, m.size}})
+	p.mappings -= imageMappings
+	dropped := extent{base, m.size}
+	if usable && !m.closed.Load() {
+		p.spares.images = append(p.spares.images, spareImage{m.self, dropped})
+		dropped = p.spares.surplus()
+	}
 	p.mu.Unlock()
-	// A module that is closed, maybe meanwhile, has no use for it, nor has one that is forgotten.
-	p.dropImages(func(m *Module) bool { return m == nil || m.closed.Load() }, maxSpares)
+	if dropped.size > 0 {
+		p.freeCode(dropped.low, dropped.size)
+	}
 }
 
-// dropImages unmaps the spare images of some modules, nil for those that are forgotten, and the oldest of those beyond a number.
-func (p *processState) dropImages(of func(*Module) bool, most int) {
+// surplus takes the oldest image out, if its module is forgotten, or if there are too many. Those of forgotten modules become the oldest in time.
+func (s *spares) surplus() (x extent) {
+	if oldest := &s.images[0]; len(s.images) > maxSpares || oldest.module.Value() == nil {
+		x = oldest.at
+		s.images = slices.Delete(s.images, 0, 1)
+	}
+	return x
+}
+
+// dropImages unmaps the spare images of a module.
+func (p *processState) dropImages(m *Module) {
 	for {
 		p.mu.Lock()
-		x, ok := takeLast(&p.spares.images, func(x *spareImage) bool { return of(x.module.Value()) })
-		if n := len(p.spares.images); !ok && n > most {
-			x, ok = p.spares.images[0], true
-			p.spares.images = slices.Delete(p.spares.images, 0, 1)
-		}
+		x, ok := takeLast(&p.spares.images, func(x *spareImage) bool { return x.module == m.self })
 		p.mu.Unlock()
 		if !ok {
 			return
@@ -308,16 +297,16 @@ func (p *processState) dropImages(of func(*Module) bool, most int) {
 
 // takeRegion returns a region of memory that is zero and accessible.
 func (p *processState) takeRegion(size uintptr) (extent, error) {
-	if err := p.takeMappings(otherMappings); err != nil {
-		return extent{}, err
-	}
-	p.mu.Lock()
-	x, ok := takeLast(&p.spares.regions, func(x *extent) bool { return x.size == size })
-	if ok && size <= closedRegion {
-		p.spares.bytes -= size
-	}
-	p.mu.Unlock()
+	var x extent
+	ok := false
+	err := p.takeWith(otherMappings, func() {
+		if x, ok = takeLast(&p.spares.regions, func(x *extent) bool { return x.size == size }); ok && size <= closedRegion {
+			p.spares.bytes -= size
+		}
+	})
 	switch {
+	case err != nil:
+		return extent{}, err
 	case ok && size <= closedRegion:
 		return x, nil
 	case ok:
@@ -327,7 +316,7 @@ func (p *processState) takeRegion(size uintptr) (extent, error) {
 		munmap(x.low, size)
 	}
 	x.size = size
-	err := p.withoutSpares(func() (err error) {
+	err = p.withoutSpares(func() (err error) {
 		x.low, err = reserve(size, protRW)
 		return err
 	})

@@ -286,6 +286,7 @@ func TestHandlersSurvive(t *testing.T) {
 		}},
 	} {
 		step.do()
+		time.Sleep(2 * time.Millisecond) // stores look again after one
 		_, i := newLoops(t, nil)
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)

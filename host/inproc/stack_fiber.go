@@ -52,7 +52,7 @@ type fiberParts struct {
 // fiberShare is the part of the native stacks of the process that goroutines in one store may have.
 const fiberShare = 2
 
-// newFiber takes a native stack.
+// newFiber is an unused fiber, or takes a native stack for one.
 func (s *Store) newFiber() (f fiber, err error) {
 	if s.spare != nil {
 		f, s.spare = *s.spare, nil
@@ -61,12 +61,17 @@ func (s *Store) newFiber() (f fiber, err error) {
 	if n, most := len(s.parked), process.stacksMax/fiberShare; n > most {
 		return f, &LimitError{What: "goroutines with calls in a store", Want: uint64(n) + 1, Limit: uint64(most) + 1}
 	}
+	return s.fiberOf(new(fiberParts))
+}
+
+// fiberOf takes a native stack.
+func (s *Store) fiberOf(p *fiberParts) (f fiber, err error) {
 	if f.stack, err = process.takeStack(); err != nil {
 		return f, err
 	}
 	f.floor = f.stack + guardEnd + headroom
 	f.top = f.stack + guardEnd + uintptr(s.config.MaxStack)&^15
-	p := &fiberParts{outermost: Caller{store: s, native: true, plain: true, start: f.top, counts: s.fuel > fuelNone}}
+	p.outermost = Caller{store: s, native: true, plain: true, start: f.top, counts: s.fuel > fuelNone}
 	f.outermost, f.ended = &p.outermost, &p.ended
 	f.activations = append(p.activations[:0], f.outermost)
 	f.ctx = (*nativeContext)(ptr(f.stack + stackSize - unsafe.Sizeof(nativeContext{})))

@@ -119,6 +119,7 @@ type firstOf struct {
 	typeRoom  [2]funcType
 	runs      [1]funcRun
 	funcs     [minFuncRun]*Func
+	fiber     fiberParts
 }
 
 // binding is the meaning of a stub: a host function, or a helper that Go supplies.
@@ -148,7 +149,7 @@ func NewStore(c Config) (*Store, error) {
 	s.refs.room = minRefRoom
 	s.instances, s.memories, s.slabs, s.types.all, s.funcs = s.first.instances[:0], s.first.memories[:0], s.first.slabs[:0], s.first.types[:0], s.first.runs[:0]
 	var err error
-	if s.fiber, err = s.newFiber(); err != nil {
+	if s.fiber, err = s.fiberOf(&s.first.fiber); err != nil {
 		return nil, err
 	}
 	s.refuel()

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -81,13 +82,6 @@ func madvise(addr, size uintptr, advice int) {
 func discard(addr, size uintptr) bool {
 	_, _, e := syscall.Syscall(syscall.SYS_MADVISE, addr, size, madvDontNeed)
 	return e == 0
-}
-
-// inMemoryBelow reports whether the last page of the system below an address may be in memory. Of one that was never touched it says no.
-func inMemoryBelow(end uintptr) bool {
-	var is byte // of one page
-	_, _, e := syscall.Syscall(syscall.SYS_MINCORE, end-uintptr(syscall.Getpagesize()), 1, uintptr(unsafe.Pointer(&is)))
-	return e != 0 || is&1 != 0
 }
 
 // discardWorks tries discard on a page of each kind: emulators may say that they have done it.
@@ -256,6 +250,9 @@ func setAction(sig int, a sigaction) error {
 	return nil
 }
 
+// hookedFor is how long nobody looks whether handlers are still ours: it takes as long as a tenth of an instance.
+const hookedFor = time.Millisecond
+
 // hook puts our handlers before those that are installed, with the same flags, mask and
 // restorer, so that the previous handler finds what it expects. It may run again at
 // any time: package os/signal takes a handler away where a program ignores its signal, and
@@ -263,8 +260,15 @@ func setAction(sig int, a sigaction) error {
 //
 // On an error some signals may be hooked already, which is harmless.
 func (p *processState) hook() error {
-	if p.hooked.Load() && preemptionHooked() {
-		return nil // each new instance looks, so it must not wait for others that do
+	// Each new instance is here, so it must not wait for others.
+	now := int64(time.Since(p.began))
+	last := p.hooked.Load()
+	if last != 0 && now-last < int64(hookedFor) {
+		return nil
+	}
+	if last != 0 && preemptionHooked() {
+		p.hooked.Store(now)
+		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -278,7 +282,7 @@ func (p *processState) hook() error {
 			return err
 		}
 	}
-	p.hooked.Store(true) // handlers of faults stay
+	p.hooked.Store(now) // handlers of faults stay
 	return nil
 }
 
