@@ -60,11 +60,10 @@ func (c *Caller) Leave() { c.inproc().Leave() }
 // Enter ends what Leave began.
 func (c *Caller) Enter() { c.inproc().Enter() }
 
-// goFunc is a Go function whose type has been found to be possible.
+// goFunc is a Go function whose type has been found to be possible, and its adapter for one store: adapters may keep state.
 type goFunc struct {
-	typ FuncType
-	// bind makes the adapter for one store: adapters may keep state.
-	bind func() inproc.HostFunc
+	typ     FuncType
+	adapter inproc.HostFunc
 }
 
 // goFuncOf checks what NewFunc and Imports take as a Go function.
@@ -83,10 +82,9 @@ func goFuncOf(fn any) (goFunc, error) {
 			}
 		}
 	}
-	return goFunc{FuncType{raw.Params, raw.Results}, func() inproc.HostFunc {
-		return func(c *inproc.Caller, args, results []uint64) error {
-			return raw.Func((*Caller)(c), args, results)
-		}
+	f := raw.Func
+	return goFunc{FuncType{raw.Params, raw.Results}, func(c *inproc.Caller, args, results []uint64) error {
+		return f((*Caller)(c), args, results)
 	}}, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/waot-project/waot/host/inproc"
-	"github.com/waot-project/waot/internal/meta"
 )
 
 // Imports gives imports their values, by module and name: a Go function (see
@@ -63,12 +62,11 @@ func (s *Store) InstantiateWith(ctx context.Context, m *Module, imports Imports,
 	defer m.loaded().Release()
 	var inst *Instance
 	err := s.do(func(p *inproc.Store) error {
-		found, err := s.resolve(m.loaded().Inproc().Meta(), imports)
+		found, err := s.resolve(m, imports)
 		if err != nil {
 			return err
 		}
-		resolver := func(module, name string) inproc.Extern { return found[meta.ImportName{Module: module, Name: name}] }
-		i, err := p.InstantiateIn(ctx, m.loaded().Inproc(), resolver, o.inproc())
+		i, err := p.InstantiateIn(ctx, m.loaded().Inproc(), m.needs().resolver(found), o.inproc())
 		if err == nil {
 			i.SetOwner(m.loaded())
 		}
@@ -89,29 +87,26 @@ const (
 
 // resolve finds what the imports of a module stand for. Limits and types other than those
 // of functions are left to the instantiation.
-func (s *Store) resolve(m *meta.Module, imports Imports) (map[meta.ImportName]inproc.Extern, error) {
-	list := importsOf(m)
-	if len(list) == 0 {
-		return nil, nil
-	}
-	found := map[meta.ImportName]inproc.Extern{}
-	for _, d := range list {
-		name := meta.ImportName{Module: d.Module, Name: d.Name}
+func (s *Store) resolve(m *Module, imports Imports) ([]inproc.Extern, error) {
+	needs := m.needs()
+	found := make([]inproc.Extern, len(needs.list))
+	for n := range needs.list {
+		d := &needs.list[n]
 		v, ok := imports[d.Module][d.Name]
 		if !ok || v == nil {
-			return nil, linkError(&d, reasonUnknown, "")
+			return nil, linkError(d, reasonUnknown, "")
 		}
-		if x, ok := found[name]; ok && isGoFunc(v) {
-			v = (*Func)(x.(*inproc.Func)) // imported twice: one function
+		if first := needs.first[n]; first < n && isGoFunc(v) {
+			v = (*Func)(found[first].(*inproc.Func)) // imported twice: one function
 		}
-		x, got, err := s.extern(&d.Type, v)
+		x, got, err := s.extern(m, n, v)
 		if err != nil {
 			return nil, err
 		}
 		if x == nil {
-			return nil, linkError(&d, reasonIncompatible, got)
+			return nil, linkError(d, reasonIncompatible, got)
 		}
-		found[name] = x
+		found[n] = x
 	}
 	return found, nil
 }
@@ -133,9 +128,10 @@ func isGoFunc(v any) bool {
 	return true
 }
 
-// extern is v as an import of type want; nil if it cannot be one: then, and only then, got says what
+// extern is v as import n of m; nil if it cannot be one: then, and only then, got says what
 // it is.
-func (s *Store) extern(want *ExternType, v any) (x inproc.Extern, got string, err error) {
+func (s *Store) extern(m *Module, n int, v any) (x inproc.Extern, got string, err error) {
+	want := &m.needs().list[n].Type
 	switch v := v.(type) {
 	case *Func:
 		if v != nil && v.Store() != nil {
@@ -167,8 +163,9 @@ func (s *Store) extern(want *ExternType, v any) (x inproc.Extern, got string, er
 		if want.Kind != KindFunc || !sameType(&want.Func, g.typ.Params, g.typ.Results) {
 			return nil, fmt.Sprintf("%T, %s %v", v, KindFunc, g.typ), nil
 		}
-		f, err := s.newFunc(g)
-		return f.inproc(), "", err
+		// Functions are the first imports of a module, and the first of its functions.
+		f, err := s.inproc().NewImport(m.loaded().Inproc(), uint32(n), g.adapter)
+		return f, "", err
 	}
 	return nil, fmt.Sprintf("%T", v), nil
 }

@@ -3,12 +3,15 @@ package host
 import (
 	"errors"
 	"os"
+	"slices"
 
+	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/host/sign"
 	"github.com/waot-project/waot/internal/image"
 	"github.com/waot-project/waot/internal/input"
+	"github.com/waot-project/waot/internal/meta"
 )
 
 // Module is compiled code, ready to be instantiated any number of times in any store. It is immutable, and all methods
@@ -86,12 +89,51 @@ func (m *Module) loaded() *loaded.Module { return (*loaded.Module)(m) }
 func (m *Module) Name() string { return m.loaded().Inproc().Meta().Name }
 
 // Imports describes what the module needs: functions, tables, memories and globals,
-// in the order of the module within each kind. A nil or zero Module needs nothing.
+// in the order of the module within each kind. A nil or zero Module needs nothing. The slices of function types are shared: they must not be changed.
 func (m *Module) Imports() []ImportType {
 	if m == nil || m.loaded().Inproc() == nil {
 		return nil
 	}
-	return importsOf(m.loaded().Inproc().Meta())
+	return slices.Clone(m.needs().list)
+}
+
+// needs is what a module imports, found out once.
+type needs struct {
+	list []ImportType
+	// first is for each the first of the same name.
+	first []int
+}
+
+func (m *Module) needs() *needs {
+	known := m.loaded().Described()
+	if n, ok := known.Load().(*needs); ok {
+		return n
+	}
+	n := &needs{list: importsOf(m.loaded().Inproc().Meta())}
+	n.first = make([]int, len(n.list))
+	byName := map[meta.ImportName]int{}
+	for i, d := range n.list {
+		name := meta.ImportName{Module: d.Module, Name: d.Name}
+		first, ok := byName[name]
+		if !ok {
+			first, byName[name] = i, i
+		}
+		n.first[i] = first
+	}
+	known.Store(n)
+	return n
+}
+
+// resolver returns values for the imports, as package inproc asks for them: each once, and in their order.
+func (n *needs) resolver(values []inproc.Extern) inproc.Resolver {
+	next := 0
+	return func(module, name string) inproc.Extern {
+		next++
+		if d := &n.list[next-1]; d.Module != module || d.Name != name {
+			panic("imports are asked for in another order")
+		}
+		return values[next-1]
+	}
 }
 
 // Exports describes what instances of the module offer, in the order of the module.

@@ -109,12 +109,11 @@ func reflectFunc(fn any) (goFunc, error) {
 	if err != nil {
 		return goFunc{}, err
 	}
-	return goFunc{s.typ, func() inproc.HostFunc {
-		if f := direct(fn); f != nil {
-			return f
-		}
-		return newReflected(v, s).call
-	}}, nil
+	adapter := direct(fn)
+	if adapter == nil {
+		adapter = newReflected(v, s).call
+	}
+	return goFunc{s.typ, adapter}, nil
 }
 
 // reflected calls a Go function by reflection.

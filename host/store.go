@@ -203,7 +203,7 @@ func (s *Store) NewFunc(fn any) (*Func, error) {
 }
 
 func (s *Store) newFunc(g goFunc) (*Func, error) {
-	f, err := s.inproc().NewHostFunc(meta.FuncType{Params: metaTypes(g.typ.Params), Results: metaTypes(g.typ.Results)}, g.bind())
+	f, err := s.inproc().NewHostFunc(meta.FuncType{Params: metaTypes(g.typ.Params), Results: metaTypes(g.typ.Results)}, g.adapter)
 	return (*Func)(f), err
 }
 

@@ -195,9 +195,11 @@ func (c *Context) openAll(cfg *Options) error {
 		r    io.Reader
 		w    io.Writer
 	}{{"stdin", cfg.Stdin, nil}, {"stdout", nil, cfg.Stdout}, {"stderr", nil, cfg.Stderr}}
+	var standard [len(streams)]descriptor
+	c.fds = make([]*descriptor, 0, len(streams)+len(cfg.Preopens)+len(cfg.Sockets))
 	for i, s := range streams {
-		d, err := streamDescriptor(s.r, s.w, i == 0)
-		if err != nil {
+		d := &standard[i]
+		if err := d.stream(s.r, s.w, i == 0); err != nil {
 			return fmt.Errorf("wasi: %s: %w", s.name, err)
 		}
 		c.insert(d)
@@ -228,9 +230,9 @@ func (c *Context) openAll(cfg *Options) error {
 	return nil
 }
 
-// streamDescriptor makes one of the descriptors 0 to 2.
-func streamDescriptor(r io.Reader, w io.Writer, input bool) (*descriptor, error) {
-	d := &descriptor{fd: -1, r: r, w: w, shared: true, dirPos: dirPosUnknown}
+// stream makes d one of the descriptors 0 to 2.
+func (d *descriptor) stream(r io.Reader, w io.Writer, input bool) error {
+	*d = descriptor{fd: -1, r: r, w: w, shared: true, dirPos: dirPosUnknown}
 	d.base = rightFdFdstatSetFlags | rightFdFilestatGet | rightPollFdReadwrite | rightFdWrite
 	if input {
 		d.base ^= rightFdRead | rightFdWrite
@@ -247,16 +249,16 @@ func streamDescriptor(r io.Reader, w io.Writer, input bool) (*descriptor, error)
 		if ok {
 			d.r, d.w = nil, nil // a nil *os.File in the interface
 		}
-		return d, nil
+		return nil
 	}
 	d.r, d.w = nil, nil
 	if err := d.dup(f); err != nil {
-		return nil, err
+		return err
 	}
 	var st syscall.Stat_t
 	if e := fstat(d.fd, &st); e != 0 {
 		d.close()
-		return nil, e
+		return e
 	}
 	d.typ = typeOf(st.Mode)
 	if d.typ == typeSocketStream {
@@ -273,7 +275,7 @@ func streamDescriptor(r io.Reader, w io.Writer, input bool) (*descriptor, error)
 			d.base |= rightFdAllocate | rightFdFilestatSetSize | rightFdFilestatSetTimes
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // dup makes d own a duplicate of f's descriptor.

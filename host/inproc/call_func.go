@@ -505,7 +505,7 @@ func (s *Store) takeScratch(t *funcType) (args, results []uint64) {
 	np, nr := len(t.args), len(t.results)
 	top := s.scratchTop
 	if len(s.scratch)-top < np+nr {
-		s.scratch = slices.Grow(s.scratch[:top:top], max(np+nr, 256))
+		s.scratch = slices.Grow(s.scratch[:top:top], max(np+nr, 32))
 		s.scratch = s.scratch[:cap(s.scratch)]
 	}
 	b := s.scratch[top : top+np+nr : top+np+nr]

@@ -435,13 +435,13 @@ func (i *Instance) Table(name string) (*Table, error) { return lookUp[*Table](i,
 // Global is like Func for a global variable.
 func (i *Instance) Global(name string) (*Global, error) { return lookUp[*Global](i, name) }
 
-// resolve fetches and checks the imports.
+// resolve fetches and checks the imports, which are the first of their kind.
 func (i *Instance) resolve(imports Resolver) error {
 	m := i.module.meta
 	for n := range m.Funcs {
 		d := &m.Funcs[n]
 		if d.Import == nil {
-			continue
+			break
 		}
 		f, err := resolveAs[*Func](imports, d.Import)
 		if err == nil {
@@ -455,7 +455,7 @@ func (i *Instance) resolve(imports Resolver) error {
 	for n := range m.Tables {
 		d := &m.Tables[n]
 		if d.Import == nil {
-			continue
+			break
 		}
 		t, err := resolveAs[*Table](imports, d.Import)
 		if err == nil {
@@ -469,7 +469,7 @@ func (i *Instance) resolve(imports Resolver) error {
 	for n := range m.Memories {
 		d := &m.Memories[n]
 		if d.Import == nil {
-			continue
+			break
 		}
 		mem, err := resolveAs[*Memory](imports, d.Import)
 		if err == nil {
@@ -483,7 +483,7 @@ func (i *Instance) resolve(imports Resolver) error {
 	for n := range m.Globals {
 		d := &m.Globals[n]
 		if d.Import == nil {
-			continue
+			break
 		}
 		g, err := resolveAs[*Global](imports, d.Import)
 		if err == nil {

@@ -1,6 +1,7 @@
 package inproc
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -100,6 +101,7 @@ type Store struct {
 	modules       []*Module
 	refs          references
 	funcs         []funcRun         // all functions, by their words
+	hostRoom      []Func            // for the next functions of the host
 	described     map[uintptr]*Func // by descriptor, those that compiled code has shown
 	used          usage
 
@@ -115,7 +117,7 @@ type firstOf struct {
 	instances [1]*Instance
 	memories  [1]*Memory
 	slabs     [1]extent
-	types     [4]*funcType
+	types     [2]*funcType
 	typeRoom  [2]funcType
 	runs      [1]funcRun
 	funcs     [minFuncRun]*Func
@@ -136,6 +138,12 @@ const (
 )
 
 const slabSize = 64 << 10
+
+// minHostRoom and maxHostRoom bound how many functions of the host a store makes room for at once.
+const (
+	minHostRoom = 4
+	maxHostRoom = 16
+)
 
 // NewStore creates a store. It must be closed to release its address space.
 func NewStore(c Config) (*Store, error) {
@@ -239,6 +247,25 @@ func (s *Store) NewHostFunc(t meta.FuncType, fn HostFunc) (*Func, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.newHostFunc(typ, fn)
+}
+
+// NewImport is NewHostFunc for function n of a module, which is imported.
+func (s *Store) NewImport(m *Module, n uint32, fn HostFunc) (*Func, error) {
+	done, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	typ, err := s.internModuleType(m, m.meta.Funcs[n].Type)
+	if err != nil {
+		return nil, err
+	}
+	return s.newHostFunc(typ, fn)
+}
+
+// newHostFunc makes a function of the host; the store is held.
+func (s *Store) newHostFunc(typ *funcType, fn HostFunc) (*Func, error) {
 	if typ.unsupported {
 		return nil, ErrType
 	}
@@ -247,7 +274,13 @@ func (s *Store) NewHostFunc(t meta.FuncType, fn HostFunc) (*Func, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Func{store: s, typ: typ, code: code, index: uint32(n), host: fn}
+	if len(s.hostRoom) == 0 {
+		s.hostRoom = make([]Func, max(minHostRoom, min(n, maxHostRoom)))
+		s.bindings = slices.Grow(s.bindings, len(s.hostRoom))
+	}
+	f := &s.hostRoom[0]
+	s.hostRoom = s.hostRoom[1:]
+	*f = Func{store: s, typ: typ, code: code, index: uint32(n), host: fn}
 	if f.desc, err = s.newDescriptor(code, typ); err != nil {
 		return nil, err
 	}

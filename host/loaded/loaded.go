@@ -13,6 +13,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/waot-project/waot/host/hosterr"
 	"github.com/waot-project/waot/host/inproc"
@@ -26,6 +27,8 @@ type Module struct {
 	mu     sync.Mutex
 	users  int // calls of Use without their Release
 	closed bool
+
+	described atomic.Value
 }
 
 // New puts the code of an image into memory. The errors are *hosterr.ObjectError, *CPUError and *SystemError, and ErrUnsupported.
@@ -79,6 +82,9 @@ func ObjectError(err error) error {
 
 // Inproc returns the module of package inproc. Its metadata may be read at any time; what instantiates it needs Use.
 func (m *Module) Inproc() *inproc.Module { return m.mod }
+
+// Described has what package host has found out about the imports, once somebody has asked.
+func (m *Module) Described() *atomic.Value { return &m.described }
 
 // Use keeps the module open until Release. The error is ErrClosed.
 func (m *Module) Use() error {
