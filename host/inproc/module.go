@@ -31,7 +31,7 @@ type Module struct {
 	fd     int
 	inFile [numSections]uintptr
 	linked [numSections][]byte
-	// pristine is the data as they are in the file, if it is small and a memfd.
+	// pristine is the data as they are in the file, if they are few.
 	pristine []byte
 	closed   atomic.Bool
 	self     weak.Pointer[Module] // which spare images have

@@ -112,6 +112,9 @@ func (m *Module) open(at, size uintptr, known bool) error {
 	if !m.tryMap(m.fd, m.inFile[Text]) { // programs may not be started from there
 		return m.readFile()
 	}
+	if m.length[Data] <= maxCleared {
+		m.pristine = f.Section(Data) // mapped as long as the module is there
+	}
 	return nil
 }
 

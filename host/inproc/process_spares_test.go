@@ -69,10 +69,7 @@ func TestSpares(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := inproc.Load(img)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := []func(*testing.T, *inproc.Image) *inproc.Module{fromImage, fromFile}[n%2](t, img)
 		defer m.Close()
 		modules, pages, sums = append(modules, m), append(pages, c.pages), append(sums, 0)
 		for i := range len(c.data) {
