@@ -194,7 +194,7 @@ const (
 // defaults fills in what is not set.
 func (c *SystemConfig) defaults() error {
 	if c.Rand == nil {
-		c.Rand = rand.New(rand.NewSource(fakeSeed))
+		c.Rand = &fakeRand{}
 	}
 	if c.Walltime == nil {
 		next := counter(fakeEpoch)
@@ -219,6 +219,17 @@ func (c *SystemConfig) defaults() error {
 		}
 	}
 	return nil
+}
+
+// fakeRand is a source of random numbers that is seeded when it is first read: that takes longer than an instance.
+type fakeRand struct{ source *rand.Rand }
+
+// Read implements io.Reader.
+func (r *fakeRand) Read(b []byte) (int, error) {
+	if r.source == nil {
+		r.source = rand.New(rand.NewSource(fakeSeed))
+	}
+	return r.source.Read(b)
 }
 
 // counter is a clock that advances by a step at each reading.
