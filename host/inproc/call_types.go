@@ -125,6 +125,7 @@ func (s *Store) own(f *funcType) error {
 	}
 	copy(bytesAt(record, uintptr(len(f.key))), f.key)
 	f.record = record
+	s.largeFrames = s.largeFrames || f.argBytes+f.hiddenBytes >= largeFrame
 	s.types.add(f)
 	return nil
 }

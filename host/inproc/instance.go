@@ -182,6 +182,7 @@ func (i *Instance) place() error {
 	if i.base, err = process.takeImage(m); err != nil {
 		return err
 	}
+	s.largeFrames = s.largeFrames || m.largeFrames
 	i.data = i.base + m.offset[Data]
 	at, _ := slices.BinarySearchFunc(s.instances, i.base, func(x *Instance, b uintptr) int {
 		if x.base < b {

@@ -35,6 +35,8 @@ type Module struct {
 	pristine []byte
 	closed   atomic.Bool
 	self     weak.Pointer[Module] // which spare images have
+	// largeFrames says that a function has a frame that is not smaller than largeFrame.
+	largeFrames bool
 
 	// images are those of the memories, or nil; without a file for those that have none.
 	images []memoryImage
@@ -111,6 +113,7 @@ func (m *Module) describe(d *meta.Module) error {
 	for i := range d.Exports {
 		m.exports[d.Exports[i].Name] = uint32(i)
 	}
+	m.largeFrames = slices.ContainsFunc(d.Funcs, func(f meta.Func) bool { return f.Frame >= largeFrame })
 	m.imported = slices.IndexFunc(d.Funcs, func(f meta.Func) bool { return f.Import == nil })
 	m.findRefRoots()
 	return nil

@@ -20,10 +20,11 @@ const (
 	// short, but never below minStacks.
 	maxStacks = 8192
 	minStacks = 16
-	// keptStack is how many bytes at the top of a native stack keep their pages for the next store.
+	// keptStack is how many bytes below where code begins on a native stack keep their pages for the next store.
 	keptStack = 16 << 10
-	// stackProbe is the most between two places that code writes to on its way down a stack, but for what a function saves first.
-	stackProbe = 4096
+	// largeFrame is the size from which on a frame, or what a call passes on the stack, may step over untouched without writing what is not zero. Smaller frames
+	// have their return addresses nearer to each other.
+	largeFrame = 4096
 	// stubSize is the size of a binding stub, stubsPerChunk how many are generated
 	// at a time, a page; the last place of a chunk holds the address of exitStub.
 	stubSize      = 32
@@ -39,7 +40,7 @@ type signalState struct {
 }
 
 // untouched is what is next to the pages of a native stack that are kept, if no code has gone deeper.
-var untouched [2 * stackProbe]byte
+var untouched [2 * largeFrame]byte
 
 // signals is process-wide because signal handlers are.
 var signals signalState
@@ -54,11 +55,12 @@ type processState struct {
 
 	mu     sync.Mutex
 	free   []extent // of the code arena, by address, never adjacent
-	stacks []uintptr
+	stacks []spareStack
 	spares spares
 	graves graves
-	// canEmpty is discardWorks.
+	// canEmpty is discardWorks, canSee that inMemoryBelow has told touched pages of a stack from others: emulators may say that none is.
 	canEmpty   bool
+	canSee     bool
 	clears     uintptr // maxCleared; less in tests of what is not kept
 	scanner    scanner
 	emptyOnce  sync.Once // for the two, and for the scanner
@@ -325,52 +327,70 @@ func (p *processState) stubNumber(code uintptr) (int, bool) {
 	return 0, false
 }
 
-// takeStack returns the lowest address of a native stack.
-func (p *processState) takeStack() (at uintptr, err error) {
+// spareStack is a native stack without a store: its lowest address, and how many bytes above code began on it, whose pages next to there are kept.
+type spareStack struct{ at, top uintptr }
+
+// takeStack returns the lowest address of a native stack on which code begins top bytes above.
+func (p *processState) takeStack(top uintptr) (at uintptr, err error) {
+	var x spareStack
 	err = p.withoutSpares(func() error {
-		at, err = p.findStack()
+		x, err = p.findStack(top)
 		return err
 	})
-	return at, err
+	if err == nil && x.top != top {
+		madvise(x.at+guardEnd, stackSize-guardEnd, madvDontNeed) // they were kept in vain
+	}
+	return x.at, err
 }
 
 // findStack is takeStack that fails also if the spares take what it needs.
-func (p *processState) findStack() (uintptr, error) {
+func (p *processState) findStack(top uintptr) (x spareStack, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n := len(p.stacks); n > 0 {
-		at := p.stacks[n-1]
-		p.stacks = p.stacks[:n-1]
-		return at, nil
+		x, p.stacks = p.stacks[n-1], p.stacks[:n-1]
+		return x, nil
 	}
 	if p.stacksUsed == p.stacksMax {
-		return 0, &LimitError{What: "stores", Want: uint64(p.stacksUsed) + 1, Limit: uint64(p.stacksMax)}
+		return x, &LimitError{What: "stores", Want: uint64(p.stacksUsed) + 1, Limit: uint64(p.stacksMax)}
 	}
 	if p.mappings+otherMappings > p.maxMappings {
-		return 0, &LimitError{What: "memory mappings of the process", Want: p.mappings + otherMappings, Limit: p.maxMappings}
+		return x, &LimitError{What: "memory mappings of the process", Want: p.mappings + otherMappings, Limit: p.maxMappings}
 	}
 	at := signals.stackLow + uintptr(p.stacksUsed)*stackSize
 	if err := mprotect(at, saveArea, protRW); err != nil {
-		return 0, err
+		return x, err
 	}
 	if err := mprotect(at+guardEnd, stackSize-guardEnd, protRW); err != nil {
-		return 0, err
+		return x, err
 	}
 	// Huge pages would cost more than most programs ever use.
 	madvise(at, stackSize, madvNoHuge)
+	if p.stacksUsed == 0 {
+		store64(at+stackSize-8, 0)
+		p.canSee = inMemoryBelow(at+stackSize) && !inMemoryBelow(at+stackSize-keptStack)
+	}
 	p.mappings += otherMappings
 	p.stacksUsed++
-	return at, nil
+	return spareStack{at, top}, nil
 }
 
-// giveStack returns a stack, and its pages, but for those at the top, to the system. Nothing below these was touched if what is next to them is zero: code that goes deeper
-// has written there what is not, since it leaves return addresses, or probes (stackProbe), at shorter distances.
-func (p *processState) giveStack(at uintptr) {
-	kept := at + stackSize - keptStack
-	if !bytes.Equal(bytesAt(kept-uintptr(len(untouched)), uintptr(len(untouched))), untouched[:]) {
-		madvise(at+guardEnd, kept-at-guardEnd, madvDontNeed)
+// usedBelow reports whether code has used a stack below an address. Without large frames it has left return addresses there, which are not zero. The kernel tells of
+// others, since none steps over a page (stackGuard): that takes longer.
+func (p *processState) usedBelow(kept uintptr, large bool) bool {
+	if large {
+		return !p.canSee || p.touchedBelow(kept)
+	}
+	return !bytes.Equal(bytesAt(kept-uintptr(len(untouched)), uintptr(len(untouched))), untouched[:])
+}
+
+// giveStack returns a stack on which code began at top, and its pages, but for those there, to the system. large says that there may have been large frames on it.
+func (p *processState) giveStack(at, top uintptr, large bool) {
+	low, kept := at+guardEnd, (top-keptStack)&^(pageSize-1)
+	if kept > low+uintptr(len(untouched)) && p.usedBelow(kept, large) {
+		madvise(low, kept-low, madvDontNeed)
 	}
 	p.mu.Lock()
-	p.stacks = append(p.stacks, at)
+	p.stacks = append(p.stacks, spareStack{at, top - at})
 	p.mu.Unlock()
 }

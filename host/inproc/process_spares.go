@@ -134,6 +134,15 @@ func (p *processState) zeroWritten(addr, size uintptr, pages uint64) bool {
 	return p.empties() && p.scanner.written(addr, size, false, pages, clearRow) || p.empty(addr, size)
 }
 
+// touchedBelow reports whether the page of private memory below an address is in memory, or swapped out. The scanner takes half the time that mincore takes.
+func (p *processState) touchedBelow(addr uintptr) bool {
+	touched := false
+	if p.empties() && p.scanner.written(addr-pageSize, pageSize, true, 2, func(extent) { touched = true }) {
+		return touched
+	}
+	return inMemoryBelow(addr)
+}
+
 // restore is empty for the data of a module's image.
 func (p *processState) restore(m *Module, data uintptr) bool {
 	if m.pristine == nil || m.length[Data] > p.clears {
@@ -361,8 +370,8 @@ func FreeOSMemory() {
 			x.unmap()
 		}
 	}
-	for _, at := range p.stacks {
-		madvise(at+guardEnd, stackSize-guardEnd, madvDontNeed)
+	for _, x := range p.stacks {
+		madvise(x.at+guardEnd, stackSize-guardEnd, madvDontNeed)
 	}
 	p.mu.Unlock()
 	all.memories = nil

@@ -4,9 +4,7 @@ package inproc
 
 import (
 	"os"
-	"syscall"
 	"testing"
-	"unsafe"
 
 	"github.com/waot-project/waot/internal/image"
 	"github.com/waot-project/waot/internal/meta"
@@ -249,13 +247,6 @@ func TestRegionsZero(t *testing.T) {
 	}
 }
 
-// inMemoryBelow reports whether the last page of the system below an address may be in memory. Of one that was never touched it says no.
-func inMemoryBelow(end uintptr) bool {
-	var is byte // of one page
-	_, _, e := syscall.Syscall(syscall.SYS_MINCORE, end-uintptr(syscall.Getpagesize()), 1, uintptr(unsafe.Pointer(&is)))
-	return e != 0 || is&1 != 0
-}
-
 // writtenBelow reports whether the page below an address takes memory: one that was only read does not.
 func writtenBelow(end uintptr) (written bool) {
 	process.scanner.written(end-pageSize, pageSize, false, 2, func(extent) { written = true })
@@ -275,22 +266,25 @@ func TestStacksGivenBack(t *testing.T) {
 	s := newStore(t)
 	needSight(t)
 	const page = 4096
-	end := s.stack + stackSize
-	for first := uintptr(8); first <= page; first += page / 4 { // the place of the first write, from which each is a page further
-		for _, deep := range []uintptr{page, keptStack, keptStack + 8, keptStack + page, 40 * page} {
-			for at := end - first; at >= end-deep; at -= page {
-				store64(at, 1)
-			}
-			process.giveStack(s.stack)
-			for k := range uintptr(50) {
-				if written := writtenBelow(end - k*page); written && k >= keptStack/page {
-					t.Errorf("%d bytes deep, from %d on: page %d from the end is still there", deep, first, k)
-				} else if !written && k == 0 {
-					t.Error("the last page is not there: nothing is seen")
+	end := s.top
+	for n := range uint64(2) {
+		large := n == 0                                             // what they write may be zero
+		for first := uintptr(8); first <= page; first += page / 4 { // the place of the first write, from which each is a page further
+			for _, deep := range []uintptr{page, keptStack, keptStack + 8, keptStack + page, 40 * page} {
+				for at := end - first; at >= end-deep; at -= page {
+					store64(at, n)
 				}
-			}
-			if at, err := process.takeStack(); err != nil || at != s.stack {
-				t.Fatalf("another stack: %#x, %v", at, err)
+				process.giveStack(s.stack, s.top, large)
+				for k := range uintptr(50) {
+					if written := writtenBelow(end - k*page); written && k >= keptStack/page {
+						t.Errorf("large frames %v, %d bytes deep, from %d on: page %d from the end is still there", large, deep, first, k)
+					} else if !written && k == 0 {
+						t.Error("the last page is not there: nothing is seen")
+					}
+				}
+				if at, err := process.takeStack(s.top - s.stack); err != nil || at != s.stack {
+					t.Fatalf("another stack: %#x, %v", at, err)
+				}
 			}
 		}
 	}
@@ -301,7 +295,7 @@ func TestFreeOSMemory(t *testing.T) {
 	p := &process
 	p.dropSpares()
 	defer p.dropSpares()
-	run := func() (stack uintptr) {
+	run := func() (top uintptr) {
 		s := newStore(t)
 		defer s.Close()
 		m, err := s.NewMemory(Limits{Min: 4})
@@ -309,17 +303,17 @@ func TestFreeOSMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		clear(m.Bytes())
-		store64(s.stack+stackSize-8, 1)
-		return s.stack
+		store64(s.top-8, 1)
+		return s.top
 	}
 	needSight(t)
-	stack := run()
-	if !writtenBelow(stack + stackSize) {
+	top := run()
+	if !writtenBelow(top) {
 		t.Error("a stack does not keep its pages")
 	}
 	FreeOSMemory()
-	if writtenBelow(stack+stackSize) || p.spares.bytes != 0 || len(p.spares.memories) != 1 {
-		t.Errorf("a stack keeps its pages: %v; %d bytes are left", writtenBelow(stack+stackSize), p.spares.bytes)
+	if writtenBelow(top) || p.spares.bytes != 0 || len(p.spares.memories) != 1 {
+		t.Errorf("a stack keeps its pages: %v; %d bytes are left", writtenBelow(top), p.spares.bytes)
 	}
 	run()
 }

@@ -189,3 +189,73 @@ func TestSparesGiveWay(t *testing.T) {
 		t.Log("100 MiB are there, too: an emulator does not hold the limit")
 	}
 }
+
+// TestDeepStacks: what deep calls took of a native stack is given back, whatever they wrote: small frames, and large ones of zeros.
+func TestDeepStacks(t *testing.T) {
+	const vectors = 950
+	large, zeros := strings.Repeat(" v128", vectors), strings.Repeat(" (v128.const i64x2 0 0)", vectors)
+	var loads, stores strings.Builder
+	for n := range vectors {
+		fmt.Fprintf(&loads, "(local.set %d (v128.load offset=%d (i32.const 0)))", 1+n, 16*n)
+		fmt.Fprintf(&stores, "(v128.store offset=%d (i32.const 0) (local.get %d))", 16*n, 1+n)
+	}
+	const down = `(param i64) (result i64) (if (result i64) (i64.eqz (local.get 0)) (then (i64.const 1)) (else
+		(i64.add (i64.popcnt (local.get 0)) (call $f (i64.sub (local.get 0) (i64.const 1))))))`
+	for name, text := range map[string]string{
+		"small": `(module (func $f (export "f") ` + down + `))`,
+		"slots": `(module (memory 1) (func $f (export "f") (param i64) (result i64) (local ` + large + `) ` + loads.String() + `
+			(if (i64.ne (local.get 0) (i64.const 0)) (then (drop (call $f (i64.sub (local.get 0) (i64.const 1))))))
+			` + stores.String() + ` (i64.const 1)))`,
+		"from outside": `(module (func $f ` + down + `)
+			(func (export "f") (param i64` + large + `) (result i64` + large + `) (call $f (local.get 0))` + zeros + `))`,
+	} {
+		wasm, err := wat.Assemble([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := image(wasm.Wasm, opt.O0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := inproc.Load(img)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		before := func(uintptr) bool { return false }
+		for n, depth := range []uint64{0, 100, 5000, 5000, 100, 5000, 0, 5000} {
+			s, err := inproc.NewStore(inproc.Config{MaxStack: []uint64{0, 60 << 20, 40 << 20}[n%3]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			used := s.StackUsed()
+			if used == nil {
+				testenv.Missing(t, "nothing says which pages are in memory")
+			}
+			if before(0) {
+				t.Fatalf("%s, %d calls: there is memory where the code of another store began", name, depth)
+			}
+			before = used
+			i, err := s.Instantiate(m, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			words := []uint64{depth}
+			if name == "from outside" {
+				words = append(words, make([]uint64, 2*vectors)...)
+			}
+			if err := export(t, i, "f").Call(words, words); err != nil && depth < 5000 {
+				t.Fatal(err)
+			}
+			if depth == 5000 && !used(64<<10) {
+				t.Errorf("%s: the call was not deep", name)
+			}
+			s.Close()
+			for below := uintptr(16 << 10); below < 256<<10; below += 4 << 10 {
+				if used(below) {
+					t.Fatalf("%s, %d calls: %d bytes below its beginning there is memory", name, depth, below)
+				}
+			}
+		}
+	}
+}

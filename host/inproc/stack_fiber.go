@@ -66,11 +66,11 @@ func (s *Store) newFiber() (f fiber, err error) {
 
 // fiberOf takes a native stack.
 func (s *Store) fiberOf(p *fiberParts) (f fiber, err error) {
-	if f.stack, err = process.takeStack(); err != nil {
+	top := guardEnd + uintptr(s.config.MaxStack)&^15
+	if f.stack, err = process.takeStack(top); err != nil {
 		return f, err
 	}
-	f.floor = f.stack + guardEnd + headroom
-	f.top = f.stack + guardEnd + uintptr(s.config.MaxStack)&^15
+	f.floor, f.top = f.stack+guardEnd+headroom, f.stack+top
 	p.outermost = Caller{store: s, native: true, plain: true, start: f.top, counts: s.fuel > fuelNone}
 	f.outermost, f.ended = &p.outermost, &p.ended
 	f.activations = append(p.activations[:0], f.outermost)
@@ -85,7 +85,7 @@ func (s *Store) dropFiber(f fiber) {
 		s.spare = &f
 		return
 	}
-	process.giveStack(f.stack)
+	process.giveStack(f.stack, f.top, s.largeFrames)
 }
 
 // selectFiber makes the fiber of goroutine g the store's: the one with its calls, or one without. g has come in where no fiber of its own was the store's.

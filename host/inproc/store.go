@@ -96,14 +96,16 @@ type Store struct {
 	// instantiating counts the instances that are being made, before their code runs; restoring says that instances are made what they were.
 	instantiating int
 	restoring     bool
-	memories      []*Memory
-	tables        []*Table
-	modules       []*Module
-	refs          references
-	funcs         []funcRun         // all functions, by their words
-	hostRoom      []Func            // for the next functions of the host
-	described     map[uintptr]*Func // by descriptor, those that compiled code has shown
-	used          usage
+	// largeFrames says that there may be frames on the stacks that are not smaller than largeFrame.
+	largeFrames bool
+	memories    []*Memory
+	tables      []*Table
+	modules     []*Module
+	refs        references
+	funcs       []funcRun         // all functions, by their words
+	hostRoom    []Func            // for the next functions of the host
+	described   map[uintptr]*Func // by descriptor, those that compiled code has shown
+	used        usage
 
 	// slabs hold type records, descriptors and globals of the host.
 	slabs             []extent
@@ -194,9 +196,9 @@ func (s *Store) Close() error {
 		m.Close()
 	}
 	s.refs, s.funcs, s.described = references{}, nil, nil
-	process.giveStack(s.stack)
+	process.giveStack(s.stack, s.top, s.largeFrames)
 	if s.spare != nil {
-		process.giveStack(s.spare.stack)
+		process.giveStack(s.spare.stack, s.spare.top, s.largeFrames)
 	}
 	s.ctx = nil
 	return nil

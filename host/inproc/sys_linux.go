@@ -84,6 +84,13 @@ func discard(addr, size uintptr) bool {
 	return e == 0
 }
 
+// inMemoryBelow reports whether the last page of the system below an address may be in memory. Of one that was never touched it says no.
+func inMemoryBelow(end uintptr) bool {
+	var is byte // of one page
+	_, _, e := syscall.Syscall(syscall.SYS_MINCORE, end-uintptr(syscall.Getpagesize()), 1, uintptr(unsafe.Pointer(&is)))
+	return e != 0 || is&1 != 0
+}
+
 // discardWorks tries discard on a page of each kind: emulators may say that they have done it.
 func discardWorks() bool {
 	fd, err := memfd(pageSize)

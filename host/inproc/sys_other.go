@@ -56,6 +56,7 @@ func enter(cc *Caller, last uintptr, f *Func, args *uint64) uint64 {
 	return dispatch(cc) + preempted(cc) + undefined(cc)
 }
 func currentG() uintptr                                { return 0 }
+func inMemoryBelow(end uintptr) bool                   { return true }
 func hugePageSize() uint64                             { return 0 }
 func addressLimit() uintptr                            { return 0 }
 func fileLimit() uintptr                               { return 0 }

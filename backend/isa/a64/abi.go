@@ -56,8 +56,8 @@ func lowerStack(e *backend.Emitter, saves bool) {
 	}
 }
 
-// emitLower lowers the stack pointer by n bytes. Each page is written to before the stack pointer moves
-// further, so that a frame cannot step over the guard page, nor leave pages above its end as if nobody had been there (a Go host gives stacks back). x17 is free at the entry.
+// emitLower lowers the stack pointer by n bytes. Each page is touched before the stack pointer moves
+// further, so that a frame cannot step over the guard page. x17 is free at the entry.
 func emitLower(e *backend.Emitter, n int) {
 	if n > maxProbes*pageSize {
 		op(e, backend.Inst{Op: asm.MovImm, Size: 8, Imm: int64(n &^ (pageSize - 1))}, scratch1)
@@ -76,10 +76,10 @@ func emitLower(e *backend.Emitter, n int) {
 	moveSP(e, asm.SubImm, n)
 }
 
-// probe lowers the stack pointer by a page and writes what is not zero.
+// probe lowers the stack pointer by a page and touches it.
 func probe(e *backend.Emitter) {
 	op(e, backend.Inst{Op: asm.SubImm, Size: 8, Imm: pageSize}, asm.SP, asm.SP)
-	op(e, backend.Inst{Op: asm.Str, Size: 8, Mode: backend.ModeBase}, asm.SP, asm.FP)
+	op(e, backend.Inst{Op: asm.Ldr, Size: 8, Mode: backend.ModeBase}, asm.SP, asm.ZR)
 }
 
 // spParts are what instructions can add to the stack pointer to add n, which is below 2^24.

@@ -83,8 +83,6 @@ func (w *walker) step(word uint32) (done bool, err error) {
 	imm12 := field(10, 12) << (12 * field(22, 1))
 	switch {
 	case word == 0xd503245f: // bti c
-	case word == 0xf90003fd: // str fp, [sp], which saves nothing
-		w.write(int(asm.FP), w.regs[sp])
 	case word == 0xd65f03c0: // ret
 		return true, nil
 	case word&0xff800000 == 0x91000000: // add d, n, #imm
@@ -153,12 +151,6 @@ func (w *walker) pair(word uint32) error {
 	return nil
 }
 
-// write stores a register.
-func (w *walker) write(r, at int) {
-	w.mem[at] = w.regs[r]
-	w.Written = append(w.Written, at)
-}
-
 // one executes ldr or str of a register at a place.
 func (w *walker) one(word uint32, at int) error {
 	opc := word >> 22 & 3
@@ -171,12 +163,14 @@ func (w *walker) one(word uint32, at int) error {
 
 // move loads or stores a register; 31 is the zero register.
 func (w *walker) move(r, at int, load bool) {
+	w.Touched = append(w.Touched, at)
 	switch {
+	case load && r == sp:
 	case load:
 		w.body()
 		w.regs[r] = w.mem[at]
 	default:
-		w.write(r, at)
+		w.mem[at] = w.regs[r]
 		w.Stored = min(w.Stored, at)
 	}
 }

@@ -59,8 +59,8 @@ func lowerStack(e *backend.Emitter, saves bool) {
 	emitLower(e, n)
 }
 
-// emitLower lowers the stack pointer by n bytes. Each page is written to before the stack pointer moves
-// further, so that a frame cannot step over the guard page, nor leave pages above its end as if nobody had been there (a Go host gives stacks back). r11 is free at the entry.
+// emitLower lowers the stack pointer by n bytes. Each page is touched before the stack pointer moves
+// further, so that a frame cannot step over the guard page. r11 is free at the entry.
 func emitLower(e *backend.Emitter, n int) {
 	if n > maxProbes*pageSize {
 		op(e, backend.Inst{Op: asm.Lea, Size: 8, Mode: backend.ModeBase, Disp: -int32(n &^ (pageSize - 1))}, asm.RSP, asm.R11)
@@ -80,10 +80,10 @@ func emitLower(e *backend.Emitter, n int) {
 	}
 }
 
-// probe lowers the stack pointer by a page and writes what is not zero.
+// probe lowers the stack pointer by a page and touches it.
 func probe(e *backend.Emitter) {
 	op(e, backend.Inst{Op: asm.SubImm, Size: 8, Imm: pageSize}, asm.RSP)
-	op(e, backend.Inst{Op: asm.MovStore, Size: 8, Mode: backend.ModeBase}, asm.RSP, asm.RSP)
+	op(e, backend.Inst{Op: asm.CmpMem, Size: 8, Mode: backend.ModeBase}, asm.RSP, asm.RSP)
 }
 
 // saves and restores are the rows that save and restore registers.

@@ -42,7 +42,7 @@ func walk(code []byte, registers regalloc.PRegSet) (*isatest.Walk, error) {
 		w.regs[r] = original(r)
 	}
 	w.regs[asm.RSP] = -8
-	w.Written = append(w.Written, -8) // the return address
+	w.touch(-8) // the return address
 	for steps := 0; ; steps++ {
 		if steps > 1<<16 || w.pc < 0 || w.pc+8 > len(w.code) {
 			return nil, fmt.Errorf("it does not return")
@@ -67,11 +67,7 @@ func walk(code []byte, registers regalloc.PRegSet) (*isatest.Walk, error) {
 	return &w.Walk, nil
 }
 
-// write stores a register.
-func (w *walker) write(r regalloc.PReg, at int) {
-	w.mem[at] = w.regs[r]
-	w.Written = append(w.Written, at)
-}
+func (w *walker) touch(at int) { w.Touched = append(w.Touched, at) }
 
 // body is what happens between the entry and the first instruction of the return.
 func (w *walker) body() {
@@ -106,6 +102,7 @@ func (w *walker) imm32() int {
 }
 
 func (w *walker) pop(r regalloc.PReg) {
+	w.touch(w.regs[asm.RSP])
 	w.regs[r], w.regs[asm.RSP] = w.mem[w.regs[asm.RSP]], w.regs[asm.RSP]+8
 }
 
@@ -129,8 +126,8 @@ func (w *walker) step() (done bool, err error) {
 		*sp -= w.imm32()
 	case w.at(0x4c, 0x8d, 0x9c, 0x24): // lea r11, [rsp+disp32]
 		w.regs[asm.R11] = *sp + w.imm32()
-	case w.at(0x48, 0x89, 0x24, 0x24): // mov [rsp], rsp
-		w.write(asm.RSP, *sp)
+	case w.at(0x48, 0x39, 0x24, 0x24), w.at(0x48, 0x3b, 0x24, 0x24): // cmp [rsp], rsp
+		w.touch(*sp)
 	case w.at(0x4c, 0x39, 0xdc), w.at(0x49, 0x39, 0xe3), w.at(0x49, 0x3b, 0xe3), w.at(0x4c, 0x3b, 0xdc): // cmp rsp, r11
 		w.equal = *sp == w.regs[asm.R11]
 	case w.at(0x75): // jne
@@ -156,7 +153,8 @@ func (w *walker) step() (done bool, err error) {
 func (w *walker) push(r regalloc.PReg) {
 	sp := w.regs[asm.RSP] - 8
 	w.regs[asm.RSP] = sp
-	w.write(r, sp)
+	w.touch(sp)
+	w.mem[sp] = w.regs[r]
 }
 
 // pushed executes push r or pop r; ok says that it was one.
@@ -201,12 +199,13 @@ func (w *walker) saved() error {
 	default:
 		return fmt.Errorf("unknown address at %#x", w.pc)
 	}
+	w.touch(at)
 	if load {
 		w.body()
 		w.regs[r] = w.mem[at]
 		return nil
 	}
-	w.write(regalloc.PReg(r), at)
+	w.mem[at] = w.regs[r]
 	w.Stored = min(w.Stored, at)
 	return nil
 }

@@ -17,8 +17,8 @@ import (
 // Walk is what entering and leaving a function without a body does to the stack. Places are distances in bytes from the stack
 // pointer in the caller, which is aligned.
 type Walk struct {
-	// Written are the places that something is written to that is not zero, in order; the lowest byte counts.
-	Written []int
+	// Touched are the places that are read or written, in order; the lowest byte counts.
+	Touched []int
 	// Body is the stack pointer behind the entry, End behind the return.
 	Body, End int
 	// Stored is the lowest place that a register is saved at; 0 if none is.
@@ -34,7 +34,7 @@ const (
 	below = 16
 )
 
-// testEntries: whatever the size of its frame, a function writes to the stack from the top down, nowhere more than a page below
+// testEntries: whatever the size of its frame, a function touches the stack from the top down, nowhere more than a page below
 // the lowest place so far, and gives its callees an aligned stack pointer. It saves the registers that it changes within
 // its frame and gives them back.
 func testEntries(t *testing.T, on *Machine) {
@@ -104,7 +104,7 @@ func testEntries(t *testing.T, on *Machine) {
 	}
 	t.Logf("%d functions, %d are wrong", n, bad)
 	// The walk must notice wrong code, or nothing was said: each bit in turn. What it need not notice is a place
-	// that is written to to probe it, elsewhere in the page or beside it, and an instruction that comes to the same.
+	// that is read to probe it, elsewhere in the page or beside it, and an instruction that comes to the same.
 	flips, unnoticed := 0, 0
 	f := m.Defined[1]
 	for _, words = range []int{3, 1500, 5000} {
@@ -145,16 +145,16 @@ func subset(set regalloc.PRegSet, bits uint64) (out regalloc.PRegSet) {
 
 // check returns what is wrong with the walk of a function. frame, pop and slots are the bytes of its frame, arguments and spill slots.
 func (w *Walk) check(frame, pop, slots int) error {
-	low := 0 // the lowest place written to
-	for _, at := range w.Written {
+	low := 0 // the lowest place touched
+	for _, at := range w.Touched {
 		if at < low-guardPage {
-			return fmt.Errorf("%d is written to when %d is the lowest so far", at, low)
+			return fmt.Errorf("%d is touched when %d is the lowest so far", at, low)
 		}
 		low = min(low, at)
 	}
 	switch {
 	case w.Body < low-guardPage+below:
-		return fmt.Errorf("the stack pointer is at %d, the lowest place written to is %d", w.Body, low)
+		return fmt.Errorf("the stack pointer is at %d, the lowest place touched is %d", w.Body, low)
 	case w.Body%16 != 0:
 		return fmt.Errorf("the stack pointer is at %d in the body", w.Body)
 	case w.Body+frame != -below || frame < slots:
