@@ -63,7 +63,7 @@ func (s *Store) InstantiateWith(ctx context.Context, m *Module, imports Imports,
 	defer m.loaded().Release()
 	var inst *Instance
 	err := s.do(func(p *inproc.Store) error {
-		found, err := s.resolve(m.loaded().Inproc().Meta(), imports)
+		found, err := s.resolve(m.loaded().Inproc(), imports)
 		if err != nil {
 			return err
 		}
@@ -89,13 +89,13 @@ const (
 
 // resolve finds what the imports of a module stand for. Limits and types other than those
 // of functions are left to the instantiation.
-func (s *Store) resolve(m *meta.Module, imports Imports) (map[meta.ImportName]inproc.Extern, error) {
-	list := importsOf(m)
+func (s *Store) resolve(m *inproc.Module, imports Imports) (map[meta.ImportName]inproc.Extern, error) {
+	list := importsOf(m.Meta())
 	if len(list) == 0 {
 		return nil, nil
 	}
 	found := map[meta.ImportName]inproc.Extern{}
-	for _, d := range list {
+	for i, d := range list {
 		name := meta.ImportName{Module: d.Module, Name: d.Name}
 		v, ok := imports[d.Module][d.Name]
 		if !ok || v == nil {
@@ -104,7 +104,7 @@ func (s *Store) resolve(m *meta.Module, imports Imports) (map[meta.ImportName]in
 		if x, ok := found[name]; ok && isGoFunc(v) {
 			v = (*Func)(x.(*inproc.Func)) // imported twice: one function
 		}
-		x, got, err := s.extern(&d.Type, v)
+		x, got, err := s.extern(m, i, &d.Type, v)
 		if err != nil {
 			return nil, err
 		}
@@ -133,13 +133,13 @@ func isGoFunc(v any) bool {
 	return true
 }
 
-// extern is v as an import of type want; nil if it cannot be one: then, and only then, got says what
-// it is.
-func (s *Store) extern(want *ExternType, v any) (x inproc.Extern, got string, err error) {
+// extern is v as import i of a module, of type want; nil if it cannot be one: then, and only then, got says what
+// it is. Whether references say the same beyond their class is left to the instantiation.
+func (s *Store) extern(m *inproc.Module, i int, want *ExternType, v any) (x inproc.Extern, got string, err error) {
 	switch v := v.(type) {
 	case *Func:
 		if v != nil && v.Store() != nil {
-			if t := v.inproc().Type(); want.Kind == KindFunc && sameType(&want.Func, t.Params, t.Results) {
+			if t := v.inproc().Type(); want.Kind == KindFunc && sameClasses(&want.Func, t.Params, t.Results) {
 				return v.inproc(), "", nil
 			}
 			return nil, fmt.Sprintf("%s %v", KindFunc, v.Type()), nil
@@ -164,11 +164,11 @@ func (s *Store) extern(want *ExternType, v any) (x inproc.Extern, got string, er
 		if err != nil {
 			return nil, "", err
 		}
-		if want.Kind != KindFunc || !sameType(&want.Func, g.typ.Params, g.typ.Results) {
+		if want.Kind != KindFunc || !sameClasses(&want.Func, g.typ.Params, g.typ.Results) {
 			return nil, fmt.Sprintf("%T, %s %v", v, KindFunc, g.typ), nil
 		}
-		f, err := s.newFunc(g)
-		return f.inproc(), "", err
+		f, err := s.inproc().NewHostFuncOf(m, m.Meta().Funcs[i].Type, g.bind()) // functions are the first imports
+		return f, "", err
 	}
 	return nil, fmt.Sprintf("%T", v), nil
 }

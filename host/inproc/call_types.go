@@ -20,8 +20,9 @@ type argLoc struct {
 // and one record.
 type funcType struct {
 	meta.FuncType
-	key    string  // the bytes of the canonical record
-	record uintptr // its address; 0 of a module's, which is no store's
+	key    string      // the bytes of the canonical record
+	digest *abi.Digest // of the key; made when it is needed
+	record uintptr     // its address; 0 of a module's, which is no store's
 
 	// args and results are where the words of arguments and results are: a v128 has two, the low one first.
 	args, results []argLoc
@@ -47,6 +48,14 @@ type funcType struct {
 	refParams, refResults   []uint16
 	funcParams, funcResults []uint16
 	refsIn, refsOut, refs   bool
+	// typedParams and typedResults are the parameters and results whose references say more than their class.
+	typedParams, typedResults []typedValue
+}
+
+// typedValue is a parameter or result whose type says more than its class: its index, that of its word, and the type.
+type typedValue struct {
+	index, word uint16
+	typ         abi.OwnType
 }
 
 // typeTable has the types of a store: few are looked through, and more are found by their keys.
@@ -82,9 +91,9 @@ func (t *typeTable) add(f *funcType) {
 	}
 }
 
-// internType returns the store's one funcType of type t.
+// internType returns the store's one funcType of type t, which says nothing beyond classes.
 func (s *Store) internType(t *meta.FuncType) (*funcType, error) {
-	key := string(t.Record())
+	key := string(t.Record(0, nil))
 	if f := s.types.find(key); f != nil {
 		return f, nil
 	}
@@ -93,19 +102,40 @@ func (s *Store) internType(t *meta.FuncType) (*funcType, error) {
 	return f, s.own(f)
 }
 
+// digestOf returns what stands for type f in types that refer to it.
+func (f *funcType) digestOf() abi.Digest {
+	if f.digest == nil {
+		d := abi.DigestOf([]byte(f.key))
+		f.digest = &d
+	}
+	return *f.digest
+}
+
+// typedValues returns those of types that say more than their class.
+func typedValues(types []meta.ValType, records *abi.Records) (typed []typedValue) {
+	word := uint16(0)
+	for i, t := range types {
+		if t.IsTyped() {
+			typed = append(typed, typedValue{uint16(i), word, records.Own(t)})
+		}
+		word += uint16(t.Words())
+	}
+	return typed
+}
+
 // internModuleType is internType for type n of a module, which remembers what has been found out about it.
 func (s *Store) internModuleType(m *Module, n uint32) (*funcType, error) {
 	t := m.types[n].Load()
 	if t == nil {
-		t = newFuncType(&m.meta.Types[n], false)
-		t.key = string(t.FuncType.Record())
+		t = m.newType(n, false)
 		m.types[n].Store(t)
 	}
 	if f := s.types.find(t.key); f != nil {
 		return f, nil
 	}
 	if s.config.CollectAlways {
-		return s.internType(&m.meta.Types[n])
+		f := m.newType(n, true)
+		return f, s.own(f)
 	}
 	var f *funcType
 	if n := len(s.types.all); n < len(s.first.typeRoom) {
@@ -115,6 +145,14 @@ func (s *Store) internModuleType(m *Module, n uint32) (*funcType, error) {
 	}
 	*f = *t
 	return f, s.own(f)
+}
+
+// newType makes type n of the module, as no store's.
+func (m *Module) newType(n uint32, collectAlways bool) *funcType {
+	t := newFuncType(&m.meta.Types[n], collectAlways)
+	t.key = string(m.records.Of(n))
+	t.typedParams, t.typedResults = typedValues(t.Params, m.records), typedValues(t.Results, m.records)
+	return t
 }
 
 // own makes f, which no store has, a type of the store.

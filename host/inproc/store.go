@@ -229,12 +229,24 @@ func (s *Store) alloc(size uintptr) (uintptr, error) {
 // NewHostFunc makes a function of the given type that runs fn. It can be imported,
 // put into tables, and called. It fails with ErrType if the type has more than maxValues parameters or results.
 func (s *Store) NewHostFunc(t meta.FuncType, fn HostFunc) (*Func, error) {
+	if t.IsTyped() {
+		return nil, ErrType // which says nothing without a module
+	}
+	return s.newHostFunc(func() (*funcType, error) { return s.internType(&t) }, fn)
+}
+
+// NewHostFuncOf is NewHostFunc for type n of a module.
+func (s *Store) NewHostFuncOf(m *Module, n uint32, fn HostFunc) (*Func, error) {
+	return s.newHostFunc(func() (*funcType, error) { return s.internModuleType(m, n) }, fn)
+}
+
+func (s *Store) newHostFunc(intern func() (*funcType, error), fn HostFunc) (*Func, error) {
 	done, err := s.hold()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	typ, err := s.internType(&t)
+	typ, err := intern()
 	if err != nil {
 		return nil, err
 	}

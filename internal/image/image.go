@@ -231,7 +231,7 @@ func (img *Image) checkTables() error {
 	init := len(img.Meta.Funcs) - 1
 	for i, t := range img.Tables {
 		d := &img.Meta.Tables[i]
-		if len(t) > 0 && (d.Import != nil || d.Elem != abi.FuncRef || uint64(len(t)) > d.Min) {
+		if len(t) > 0 && (d.Import != nil || d.Elem.Base() != abi.FuncRef || uint64(len(t)) > d.Min) {
 			return &Error{"contents outside of a table"}
 		}
 		for _, f := range t {

@@ -48,6 +48,24 @@ func TestRandomRelaxed(t *testing.T) {
 	}
 }
 
+// TestRandomTyped is TestRandomRelaxed on modules with typed function references.
+func TestRandomTyped(t *testing.T) {
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](40, 80, 800))
+	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
+		p := randprog.GenerateTyped(seed)
+		for _, e := range engines() {
+			native, ok := e.(*nativeengine.Engine)
+			if !ok {
+				continue
+			}
+			if err := compareRelaxed(p, native); err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+				save(t, seed, p)
+			}
+		}
+	}
+}
+
 // compareRelaxed compares an engine with the interpreter, plain and optimised, whose operators become the same.
 func compareRelaxed(p *randprog.Program, native *nativeengine.Engine) error {
 	o := compile.Options(native.Options)
