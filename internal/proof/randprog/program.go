@@ -32,9 +32,9 @@ func GenerateVectors(seed uint64, relaxed, torn bool) *Program {
 	}), seed%2 == 1)
 }
 
-// GenerateTyped makes the program of a seed with typed function references, which the judge does not know.
-func GenerateTyped(seed uint64) *Program {
-	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{TypedRefs: true,
+// GenerateTyped makes the program of a seed with typed function references. The judge knows them, but not all that may be done with them.
+func GenerateTyped(seed uint64, all bool) *Program {
+	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{TypedRefs: true, TypedAll: all,
 		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5], Small: seed%5 == 2,
 	}), seed%2 == 1)
 }

@@ -28,8 +28,8 @@ type Config struct {
 	Small bool
 	// Vectors makes vectors too, Relaxed also operators that may have one of several results.
 	Vectors, Relaxed bool
-	// TypedRefs makes typed function references too.
-	TypedRefs bool
+	// TypedRefs makes typed function references too, TypedAll also what wazero refuses or misreads: indirect calls through tables of them, and selects of them.
+	TypedRefs, TypedAll bool
 	// TornStores lets stores of vectors cross the end of memory. AArch64 may then write what is in front of it.
 	TornStores bool
 }

@@ -77,7 +77,11 @@ func (f *fgen) typedStatement() {
 	if f.chance(3) {
 		i = f.r.IntN(len(f.funcs))
 	}
-	switch f.r.IntN(7) {
+	kinds := 7
+	if !f.cfg.TypedAll {
+		kinds--
+	}
+	switch f.r.IntN(kinds) {
 	case 0, 1:
 		f.produceAll(f.funcs[i].params)
 		f.typedRef(i, f.nullable())
@@ -100,7 +104,7 @@ func (f *fgen) typedStatement() {
 		f.typedRef(i, true)
 		f.op(wasmfront.OpRefIsNull)
 		f.consume("i")
-	case 5:
+	case 6:
 		f.produceAll(f.funcs[f.typed].params)
 		table := f.nullTable() + 1
 		if f.nullable() {
@@ -137,7 +141,7 @@ func (f *fgen) typedRef(i int, null bool) {
 	case n == 0 && null:
 		f.op(wasmfront.OpRefNull)
 		f.b = append(f.b, f.heap(i)...)
-	case n == 1 && f.budget > 0:
+	case n == 1 && f.budget > 0 && f.cfg.TypedAll:
 		f.typedRef(i, null)
 		f.typedRef(i, null)
 		f.condition()
