@@ -189,7 +189,7 @@ func (m *Module) Matches(t, u ValType) bool { return t == u || abi.Matches(t, u,
 
 // firstEqual finds the first type that each of types is equal to.
 func firstEqual(types []FuncType, end *stop.Flag) []uint32 {
-	records := abi.RecordsOf(types)
+	records := abi.RecordsOf(types, end.Poll)
 	seen, first := make(map[string]uint32, len(types)), make([]uint32, len(types))
 	for i := range types {
 		end.Poll()

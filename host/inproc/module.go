@@ -110,7 +110,7 @@ func (m *Module) describe(d *meta.Module) error {
 	for i := range d.Exports {
 		m.exports[d.Exports[i].Name] = uint32(i)
 	}
-	m.records = abi.RecordsOf(d.Types)
+	m.records = abi.RecordsOf(d.Types, nil)
 	m.imported = slices.IndexFunc(d.Funcs, func(f meta.Func) bool { return f.Import == nil })
 	m.findRefRoots()
 	return nil

@@ -41,24 +41,24 @@ type Digest [sha256.Size]byte
 // DigestOf returns what stands for the type that has a record.
 func DigestOf(record []byte) Digest { return sha256.Sum256(record) }
 
-// Record returns the canonical encoding of a function type, the content of its type record: a version byte, a kind byte
-// (function), the numbers of parameters and results in 16 bits each, little-endian, their types, and a zero
+// Record returns what is the same for equal types of all modules, the content of the type's record: a version byte, a kind byte
+// (function), the numbers of parameters and results in 16 bits each, little-endian, their types, a byte each, and a zero
 // supertype depth. Two types are equal if their records are.
 //
-// A value type is its byte in the binary format, or CodeRef or CodeRefNull and the heap type: the byte of the nullable type, recordType and the
-// digest of the record of another type, or recordSelf for the type itself. So a record is no longer than the type, however types refer to each other,
-// and the same in each module.
-//
-// A type that says nothing beyond classes needs nothing else; for others, self is the index of the type in its module, and digests are those of the types before it.
+// If the types of references say more than their class, the record has another kind and the SHA-256 of such an encoding, in which such a type has CodeRef or CodeRefNull
+// and the heap type: the byte of the nullable type, recordType and the digest of another type, or recordSelf for the type itself. So a record is short, however types refer
+// to each other. For such a type, self is its index in its module, and digests are those of the types before it.
 func (t *FuncType) Record(self uint32, digests []Digest) []byte {
+	const version, function, typedFunction = 1, 0x60, 0x61
 	b := make([]byte, 0, 7+len(t.Params)+len(t.Results))
-	b = append(b, 1, 0x60)
+	b = append(b, version, function)
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Params)))
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Results)))
+	typed := false
 	for _, types := range [2][]ValType{t.Params, t.Results} {
 		for _, v := range types {
 			if v.IsTyped() {
-				b = appendTyped(b, v, self, digests)
+				b, typed = appendTyped(b, v, self, digests), true
 				continue
 			}
 			code := v.Code()
@@ -68,7 +68,11 @@ func (t *FuncType) Record(self uint32, digests []Digest) []byte {
 			b = append(b, code)
 		}
 	}
-	return append(b, 0)
+	if b = append(b, 0); typed {
+		d := DigestOf(b)
+		b = append(append(b[:0], version, typedFunction), d[:]...)
+	}
+	return b
 }
 
 // The heap types of records, which are no codes of value types.
@@ -99,18 +103,25 @@ type Records struct {
 	digests []Digest // nil if no type says more than classes
 }
 
-// RecordsOf returns the records of the types of a module, of which each refers only to itself and those before it.
-func RecordsOf(types []FuncType) *Records {
+// RecordsOf returns the records of the types of a module, of which each refers only to itself and those before it. It calls poll for each, which may be nil.
+func RecordsOf(types []FuncType, poll func()) *Records {
+	if poll == nil {
+		poll = func() {}
+	}
 	r := &Records{types: types}
-	if slices.ContainsFunc(types, func(t FuncType) bool { return t.IsTyped() }) {
-		r.digests = digestsOf(types)
+	for i := range types {
+		if poll(); types[i].IsTyped() {
+			r.digests = digestsOf(types, poll)
+			break
+		}
 	}
 	return r
 }
 
-func digestsOf(types []FuncType) []Digest {
+func digestsOf(types []FuncType, poll func()) []Digest {
 	digests := make([]Digest, len(types))
 	for i := range types {
+		poll()
 		digests[i] = DigestOf(types[i].Record(uint32(i), digests))
 	}
 	return digests

@@ -17,7 +17,7 @@ func Module(m *wasmfront.Module, names *wasmfront.Names) *clif.Module {
 // ModuleUntil is Module that polls a flag, which may be nil, and leaves it in the result.
 func ModuleUntil(m *wasmfront.Module, names *wasmfront.Names, end *stop.Flag) *clif.Module {
 	cm := &clif.Module{Name: names.Module, NumImportedFuncs: int(m.NumImportedFuncs), Stop: end}
-	records := abi.RecordsOf(m.Types)
+	records := abi.RecordsOf(m.Types, end.Poll)
 	for i := range m.Types {
 		end.Poll()
 		sig := clif.Signature{Params: clif.TypesOf(m.Types[i].Params), Results: clif.TypesOf(m.Types[i].Results)}

@@ -86,26 +86,31 @@ func (v *Func) beginAfter(m *wasmfront.Module, index uint32, values int) {
 	v.numParams = len(v.typ.Params)
 	v.pass(v.Pos, len(v.typ.Params)+len(v.typ.Results))
 	v.locals = append(v.locals[:0], v.typ.Params...)
-	v.decodeLocals()
-	v.findUnset()
+	v.unset, v.sets = v.unset[:0], v.sets[:0]
+	if v.decodeLocals() {
+		v.findUnset()
+	}
 	v.pushControl(wasmfront.BlockFunc, v.Pos, nil, v.typ.Results)
 }
 
-func (v *Func) decodeLocals() {
+// decodeLocals reports whether some are never null.
+func (v *Func) decodeLocals() (notNull bool) {
 	for n := v.U32(); n > 0 && v.Reader.Err == nil; n-- {
 		at := v.Pos
 		count := v.U32()
 		t := v.ValType(v.features)
 		if v.Reader.Err != nil {
-			return
+			return notNull
 		}
+		notNull = notNull || t.IsNotNull()
 		if uint64(count)+uint64(len(v.locals)) > wasmfront.MaxLocals {
 			have := uint64(count) + uint64(len(v.locals))
 			v.FailLimit(at, wasmfront.LimitError{What: "locals", Want: have, Limit: wasmfront.MaxLocals}, "too many locals")
-			return
+			return notNull
 		}
 		v.addLocals(int(count), t)
 	}
+	return notNull
 }
 
 // addLocals appends n locals of type t. It copies what it has filled in, as a
@@ -124,13 +129,9 @@ func (v *Func) addLocals(n int, t wasmfront.ValType) {
 
 // findUnset notes the locals that have no value at first.
 func (v *Func) findUnset() {
-	v.unset, v.sets = v.unset[:0], v.sets[:0]
-	if !slices.ContainsFunc(v.locals, wasmfront.ValType.IsNotNull) {
-		return
-	}
-	v.unset = append(v.unset, make([]bool, len(v.locals))...)
-	for i := v.numParams; i < len(v.locals); i++ {
-		v.unset[i] = v.locals[i].IsNotNull()
+	v.unset = slices.Grow(v.unset, len(v.locals))[:len(v.locals)]
+	for i, t := range v.locals {
+		v.unset[i] = i >= v.numParams && t.IsNotNull()
 	}
 }
 

@@ -236,7 +236,7 @@ func (v *Func) local(op *wasmfront.Operator) {
 
 func runLocalGet(v *Func, op *wasmfront.Operator, _ *rule) {
 	v.local(op)
-	if op.Type.IsNotNull() && v.unset[op.Index] {
+	if op.Type.IsNotNull() && v.isUnset(op.Index) {
 		v.Fail(op.Offset, "uninitialized local %d", op.Index)
 	}
 	v.pushOperand(op.Type)
@@ -255,9 +255,12 @@ func runLocalTee(v *Func, op *wasmfront.Operator, _ *rule) {
 	v.pushOperand(op.Type)
 }
 
+// isUnset reports whether a local has no value yet.
+func (v *Func) isUnset(local uint32) bool { return int(local) < len(v.unset) && v.unset[local] }
+
 // set notes that the local of op has a value up to the end of the innermost block.
 func (v *Func) set(op *wasmfront.Operator) {
-	if op.Type.IsNotNull() && v.unset[op.Index] {
+	if op.Type.IsNotNull() && v.isUnset(op.Index) {
 		v.unset[op.Index] = false
 		v.sets = append(v.sets, op.Index)
 	}
