@@ -227,3 +227,69 @@ func TestTypedLinks(t *testing.T) {
 		}
 	}
 }
+
+// TestTypedState: instances with typed references are reset, and images are made of them.
+func TestTypedState(t *testing.T) {
+	m := typedModule(t, `(module (type $i (func (param i32) (result i32)))
+		(func $inc (export "inc") (type $i) (i32.add (local.get 0) (i32.const 1))) (func $neg (type $i) (i32.sub (i32.const 0) (local.get 0)))
+		(global $g (mut (ref $i)) (ref.func $inc)) (global $n (mut (ref null $i)) (ref.null $i)) (table $t 2 5 (ref $i) (ref.func $inc)) (table $u 2 5 (ref null $i)) (elem declare func $neg)
+		(func (export "change") (global.set $g (ref.func $neg)) (global.set $n (ref.func $neg)) (table.set $t (i32.const 1) (ref.func $neg)) (drop (table.grow $t (ref.func $neg) (i32.const 1)))
+			(table.set $u (i32.const 1) (ref.func $neg)))
+		(func (export "look") (result i32 i32 i32 i32 i32 i32) (call_ref $i (i32.const 5) (global.get $g)) (ref.is_null (global.get $n)) (call_indirect $t (type $i) (i32.const 5) (i32.const 1))
+			(table.size $t) (ref.is_null (table.get $u (i32.const 0))) (ref.is_null (table.get $u (i32.const 1)))))`)
+	look := func(m *waot.Module, change, reset bool) string {
+		s, err := waot.NewStore(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		inst, err := s.Instantiate(context.Background(), m, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := func(name string) string {
+			f, err := inst.Func(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := f.Call(context.Background())
+			return fmt.Sprint(out, err)
+		}
+		if change {
+			call("change")
+		}
+		if reset {
+			if err := inst.Reset(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if change && !reset {
+			b, err := inst.Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m, err = waot.Load(b, nil); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { m.Close() })
+			if inst, err = s.Instantiate(context.Background(), m, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return call("look")
+	}
+	const fresh, changed = "[6 1 6 2 1 1] <nil>", "[-5 0 -5 3 1 0] <nil>"
+	for _, c := range []struct{ got, want string }{{look(m, false, false), fresh}, {look(m, true, true), fresh}, {look(m, true, false), changed}} {
+		if c.got != c.want {
+			t.Errorf("got %s, want %s", c.got, c.want)
+		}
+	}
+	// What is initialised before is refused by name.
+	wasm, err := waot.ParseText([]byte(`(module (type $i (func)) (func $f (type $i)) (func (export "_initialize")) (memory (export "memory") 1) (func (export "f") (call_ref $i (ref.null $i))))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := waot.Compile(wasm, &waot.CompileOptions{Snapshot: &waot.SnapshotOptions{}}); err == nil || !strings.Contains(err.Error(), "function-references") {
+		t.Error(err)
+	}
+}

@@ -240,6 +240,20 @@ func (img *Image) checkTables() error {
 			}
 		}
 	}
+	return img.checkFull()
+}
+
+// checkFull checks that tables whose elements are never null are full where no code is left to fill them.
+func (img *Image) checkFull() error {
+	for i := range img.Meta.Tables {
+		d := &img.Meta.Tables[i]
+		if !img.Ready || !d.Elem.IsNotNull() || d.Min == 0 {
+			continue
+		}
+		if img.Tables == nil || uint64(len(img.Tables[i])) != d.Min || slices.Contains(img.Tables[i], NoFunc) {
+			return &Error{"null in a table that has none"}
+		}
+	}
 	return nil
 }
 
