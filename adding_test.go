@@ -51,7 +51,7 @@ var additions = []addition{
 		{pkg: "backend/isa/a64", run: "TestCLIFFiles/int_neg", mayskip: true},
 	}},
 	{heading: "An operator that changes control flow", runs: []testRun{
-		{pkg: "spectest/nativeengine", run: "TestBranchOnNull"},
+		{pkg: "spectest/nativeengine", run: "TestBranchUnless"},
 		{pkg: "wasmfront", run: "TestOperatorEffects"},
 		{pkg: "wasmfront/translate", run: "TestHandlers"},
 		{pkg: "wasmfront/translate", run: "TestUnknownOperators"},

@@ -8,11 +8,31 @@ import (
 // Signature is the type of a function.
 type Signature struct {
 	Params, Results []Type
+	// Typed is the type as WebAssembly has it, if that has references that say more than their class; else nil.
+	Typed *TypedSig
+}
+
+// TypedSig is a type of functions whose references say more than their class.
+type TypedSig struct {
+	abi.FuncType
+	Record string // which equal types of all modules have
 }
 
 // Equal reports whether s and t are the same type.
 func (s *Signature) Equal(t *Signature) bool {
+	if s.Typed != t.Typed && (s.Typed == nil || t.Typed == nil || s.Typed.Record != t.Typed.Record) {
+		return false
+	}
 	return equalTypes(s.Params, t.Params) && equalTypes(s.Results, t.Results)
+}
+
+// Record returns the content of the type's record.
+func (s *Signature) Record() []byte {
+	if s.Typed != nil {
+		return []byte(s.Typed.Record)
+	}
+	t := s.FuncType()
+	return t.Record(0, nil)
 }
 
 func equalTypes(a, b []Type) bool {
@@ -26,6 +46,40 @@ func equalTypes(a, b []Type) bool {
 	}
 	return true
 }
+
+// TypedRef is a type of references that says more than its class: as its module has it, and by itself.
+type TypedRef struct {
+	Type abi.ValType
+	Own  abi.OwnType
+}
+
+// valTypeOf returns the type, as the module has it, of what has a class and perhaps a type that says more.
+func valTypeOf(class Type, typed *TypedRef) abi.ValType {
+	if typed != nil {
+		return typed.Type
+	}
+	return class.ValType()
+}
+
+// ownTypeOf is valTypeOf for the type by itself.
+func ownTypeOf(class Type, typed *TypedRef) abi.OwnType {
+	if typed != nil {
+		return typed.Own
+	}
+	return abi.OwnType{Type: class.ValType()}
+}
+
+// ValType returns the type of the value as the module has it.
+func (d *GlobalDecl) ValType() abi.ValType { return valTypeOf(d.Type, d.Typed) }
+
+// OwnType returns the type of the value by itself.
+func (d *GlobalDecl) OwnType() abi.OwnType { return ownTypeOf(d.Type, d.Typed) }
+
+// ValType returns the type of the elements as the module has it.
+func (d *TableDecl) ValType() abi.ValType { return valTypeOf(d.Elem, d.Typed) }
+
+// OwnType returns the type of the elements by itself.
+func (d *TableDecl) OwnType() abi.OwnType { return ownTypeOf(d.Elem, d.Typed) }
 
 // ImportName is where an imported entity comes from.
 type ImportName struct{ Module, Name string }
@@ -46,6 +100,7 @@ type FuncDecl struct {
 // GlobalDecl declares a global variable.
 type GlobalDecl struct {
 	Type     Type
+	Typed    *TypedRef // if the type says more than the class
 	Mutable  bool
 	Import   *ImportName
 	Exported bool
@@ -77,8 +132,9 @@ func (m *MemoryDecl) MaxPages() uint64 {
 
 // TableDecl declares a table of references.
 type TableDecl struct {
-	Elem     Type   // Ref or FuncRef
-	Min, Max uint64 // elements; Max counts if HasMax
+	Elem     Type      // Ref or FuncRef
+	Typed    *TypedRef // if the type of the elements says more
+	Min, Max uint64    // elements; Max counts if HasMax
 	HasMax   bool
 	Import   *ImportName
 	Exported bool

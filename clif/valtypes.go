@@ -22,6 +22,9 @@ func TypesOf(types []abi.ValType) []Type {
 
 // FuncType is s as a function type of WebAssembly.
 func (s *Signature) FuncType() abi.FuncType {
+	if s.Typed != nil {
+		return s.Typed.FuncType
+	}
 	return abi.FuncType{Params: ValTypesOf(s.Params), Results: ValTypesOf(s.Results)}
 }
 

@@ -15,7 +15,7 @@ func (l *linker) addTypes() {
 	l.types = make([]objfile.SymbolIndex, len(l.cm.Sigs))
 	bySlot := make(map[uint32]objfile.SymbolIndex)
 	for _, sig := range l.layout.TypeSlots() {
-		record := l.m.Types[sig].Record()
+		record := l.cm.Sigs[sig].Record()
 		name := objfile.TypeRecordName(record)
 		s := l.o.AddSection(objfile.Section{Name: ".rodata." + name, Flags: objfile.Alloc, Align: 8, Data: record})
 		sym := l.o.AddSymbol(objfile.Symbol{Name: name, Section: s, Size: uint64(len(record)), Binding: objfile.Weak, Kind: objfile.Data})

@@ -413,7 +413,7 @@ func (l *linker) describe() {
 	}
 	for i := range cm.Tables {
 		x := &cm.Tables[i]
-		d := meta.Table{Slot: lay.Table(clif.TableIndex(i)), Elem: x.Elem.ValType(), Min: x.Min, Max: x.Max, HasMax: x.HasMax, Import: importOf(x.Import)}
+		d := meta.Table{Slot: lay.Table(clif.TableIndex(i)), Elem: x.ValType(), Min: x.Min, Max: x.Max, HasMax: x.HasMax, Import: importOf(x.Import)}
 		if !d.HasMax {
 			d.Max = max(d.Min, abi.DefaultTableElements)
 		}
@@ -422,7 +422,7 @@ func (l *linker) describe() {
 	for i := range cm.Globals {
 		x := &cm.Globals[i]
 		off, _ := lay.Global(clif.GlobalIndex(i))
-		m.Globals = append(m.Globals, meta.Global{Offset: off, Type: x.Type.ValType(), Mutable: x.Mutable, Import: importOf(x.Import)})
+		m.Globals = append(m.Globals, meta.Global{Offset: off, Type: x.ValType(), Mutable: x.Mutable, Import: importOf(x.Import)})
 	}
 	for i := range cm.Elems {
 		if x := &cm.Elems[i]; x.Type == clif.Ref && len(x.Funcs) != 0 {

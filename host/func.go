@@ -124,7 +124,7 @@ func (f *Func) CallValues(ctx context.Context, args, results []Value) error {
 		return err
 	}
 	for i, want := range t.Params {
-		if have := args[i].Type(); have != ValType(want) {
+		if have := args[i].Type(); have != ValType(want).Base() {
 			return detailAt(i, detail(ErrType, "wanted %v, got %v", ValType(want), have))
 		}
 	}
@@ -176,7 +176,7 @@ func (f *Func) callRefs(ctx context.Context, args, results []Value, in, out []ui
 			if len(words) == 0 {
 				break // the next argument was refused
 			}
-			if t == meta.ExternRef {
+			if t.Base() == meta.ExternRef {
 				s.Unmake(words[0])
 			}
 			words = words[t.Words():]

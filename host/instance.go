@@ -129,13 +129,13 @@ func isGoFunc(v any) bool {
 }
 
 // extern is v as import n of m; nil if it cannot be one: then, and only then, got says what
-// it is.
+// it is. Whether references say the same beyond their class is left to the instantiation.
 func (s *Store) extern(m *Module, n int, v any) (x inproc.Extern, got string, err error) {
 	want := &m.needs().list[n].Type
 	switch v := v.(type) {
 	case *Func:
 		if v != nil && v.Store() != nil {
-			if t := v.inproc().Type(); want.Kind == KindFunc && sameType(&want.Func, t.Params, t.Results) {
+			if t := v.inproc().Type(); want.Kind == KindFunc && sameClasses(&want.Func, t.Params, t.Results) {
 				return v.inproc(), "", nil
 			}
 			return nil, fmt.Sprintf("%s %v", KindFunc, v.Type()), nil
@@ -160,11 +160,12 @@ func (s *Store) extern(m *Module, n int, v any) (x inproc.Extern, got string, er
 		if err != nil {
 			return nil, "", err
 		}
-		if want.Kind != KindFunc || !sameType(&want.Func, g.typ.Params, g.typ.Results) {
+		if want.Kind != KindFunc || !sameClasses(&want.Func, g.typ.Params, g.typ.Results) {
 			return nil, fmt.Sprintf("%T, %s %v", v, KindFunc, g.typ), nil
 		}
 		// Functions are the first imports of a module, and the first of its functions.
-		f, err := s.inproc().NewImport(m.loaded().Inproc(), uint32(n), g.adapter)
+		of := m.loaded().Inproc()
+		f, err := s.inproc().NewHostFuncOf(of, of.Meta().Funcs[n].Type, g.adapter)
 		return f, "", err
 	}
 	return nil, fmt.Sprintf("%T", v), nil

@@ -50,7 +50,7 @@ func (t *Table) Set(i uint32, v any) error {
 // the table, or the store in all, cannot have that many.
 func (t *Table) Grow(n uint32, v any) (old uint32, err error) {
 	err = t.with(v, func(w uint64) error {
-		if err := t.inproc().CheckGrow(uint64(n)); err != nil {
+		if err := t.inproc().CheckGrow(uint64(n), w); err != nil {
 			return err
 		}
 		length := t.inproc().Grow(uint64(n), w)
@@ -100,7 +100,7 @@ func (g *Global) Get() (v Value, err error) {
 // immutable.
 func (g *Global) Set(v Value) error {
 	switch {
-	case v.Type() != g.Type():
+	case v.Type() != g.Type().Base():
 		return detail(ErrType, "wanted %v, got %v", g.Type(), v.Type())
 	case !g.Mutable():
 		return detail(ErrType, "the global is immutable")

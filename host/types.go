@@ -8,7 +8,8 @@ import (
 	"github.com/waot-project/waot/internal/meta"
 )
 
-// ValType is a WebAssembly value type. The numbers of the constants are not those of the binary format.
+// ValType is a WebAssembly value type: one of the constants, or the type of references that says more than TypeFuncRef or TypeExternRef, such as (ref 3), those to functions of
+// type 3 of the module that are never null. The numbers of the constants are not those of the binary format.
 type ValType uint32
 
 // The value types.
@@ -22,7 +23,16 @@ const (
 	TypeExternRef = ValType(abi.ExternRef)
 )
 
-// String returns the type's name in the text format.
+// TypeIndex returns the index, in the module that has the type, of the type of the functions that t refers to; ok is false if t says nothing of it.
+func (t ValType) TypeIndex() (index uint32, ok bool) { return abi.ValType(t).TypeIndex() }
+
+// IsNotNull reports whether t is a type of references that are never null.
+func (t ValType) IsNotNull() bool { return abi.ValType(t).IsNotNull() }
+
+// Base returns the constant that has the class of t: TypeFuncRef for all references to functions, TypeExternRef for those to Go values, and other types unchanged.
+func (t ValType) Base() ValType { return ValType(abi.ValType(t).Base()) }
+
+// String returns the type as the text format has it, with a number for the index of a type.
 func (t ValType) String() string { return abi.ValType(t).String() }
 
 // isRef reports whether values of the type are references.
@@ -36,9 +46,9 @@ func (t FuncType) String() string {
 	return abi.TypeList(t.Params, ", ") + " -> " + abi.TypeList(t.Results, ", ")
 }
 
-// sameType reports whether t is the type of these parameters and results.
-func sameType[T ~uint32](t *FuncType, params, results []T) bool {
-	same := func(a ValType, b T) bool { return uint32(a) == uint32(b) }
+// sameClasses reports whether t is the type of these parameters and results, but for what the types of references say beyond their class.
+func sameClasses[T ~uint32](t *FuncType, params, results []T) bool {
+	same := func(a ValType, b T) bool { return a.Base() == ValType(b).Base() }
 	return slices.EqualFunc(t.Params, params, same) && slices.EqualFunc(t.Results, results, same)
 }
 

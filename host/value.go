@@ -136,10 +136,10 @@ func (v Value) String() string {
 
 // valueOf converts an argument of Func.Call to a value of type t.
 func valueOf(t ValType, x any) (Value, error) {
-	if v, ok := x.(Value); ok && v.Type() == t {
+	if v, ok := x.(Value); ok && v.Type() == t.Base() {
 		return v, nil
 	}
-	switch t {
+	switch t.Base() {
 	case TypeI32:
 		switch x := x.(type) {
 		case int32:
@@ -243,7 +243,7 @@ func funcWord(s *inproc.Store, f *Func) (uint64, error) {
 
 // takeValue is takeNumber for all types. The caller is inside the store.
 func takeValue(s *inproc.Store, t meta.ValType, words []uint64) (Value, int) {
-	switch t {
+	switch t.Base() {
 	case meta.ExternRef:
 		return Ref(s.Extern(words[0])), 1
 	case meta.FuncRef:

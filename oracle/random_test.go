@@ -44,6 +44,9 @@ func TestRandom(t *testing.T) {
 					return
 				}
 				p := randprog.Generate(seed)
+				if seed%8 == 5 {
+					p = randprog.GenerateTyped(seed, false)
+				}
 				want, _, err := randprog.Judge(context.Background(), p)
 				if err != nil {
 					failed.Add(1)

@@ -25,6 +25,7 @@ func New() *Engine {
 	cfg.SetWasmBulkMemory(true)
 	cfg.SetWasmMultiValue(true)
 	cfg.SetWasmMultiMemory(true)
+	cfg.SetWasmFunctionReferences(true)
 	return &Engine{wasmtime.NewEngineWithConfig(cfg)}
 }
 
@@ -87,7 +88,11 @@ var trapCodes = map[wasmtime.TrapCode]abi.TrapCode{
 	wasmtime.IntegerDivisionByZero:  abi.TrapIntegerDivideByZero,
 	wasmtime.BadConversionToInteger: abi.TrapBadConversion,
 	wasmtime.UnreachableCodeReached: abi.TrapUnreachable,
+	nullReference:                   abi.TrapNullReference,
 }
+
+// nullReference is a code of wasmtime's that its Go package does not name.
+const nullReference wasmtime.TrapCode = 14
 
 // ErrWideLoad is a trap that is wasmtime's mistake: this version may read 16 bytes for a
 // load that feeds copysign (GHSA-vc8c-j3xm-xj73), which traps at the end of memory.

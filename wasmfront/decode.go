@@ -1,6 +1,8 @@
 package wasmfront
 
 import (
+	"sync"
+
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
 )
@@ -53,6 +55,7 @@ func Decode(b []byte, accept Features) (*Module, error) { return DecodeWithin(b,
 func DecodeWithin(b []byte, accept Features, price *Price, end *stop.Flag) (*Module, error) {
 	accept &= DecodableFeatures
 	m := &Module{Bytes: b, Features: accept}
+	m.sameAs = sync.OnceValue(func() []uint32 { return firstEqual(m.Types, end) })
 	d := &decoder{Reader: Reader{Buf: b, End: len(b), Func: -1}, m: m, stop: end, accept: accept, price: price}
 	d.header()
 	rank := uint8(0)
@@ -171,6 +174,9 @@ func (d *decoder) typeSection() {
 	for ; n > 0 && d.Err == nil; n-- {
 		d.stop.Poll()
 		at := d.Pos
+		if d.NumTypes = uint32(len(d.m.Types)) + 1; d.group() { // a type may refer to itself
+			continue
+		}
 		switch form := d.Byte(); {
 		case form == 0x60:
 		case typeForms[form] != 0:
@@ -191,6 +197,22 @@ func (d *decoder) typeSection() {
 			d.m.Types = append(d.m.Types, t)
 		}
 	}
+	d.NumTypes = uint32(len(d.m.Types))
+}
+
+// group reads the start of a recursion group. It reports whether the group is empty. One of several types, which may refer to each other, needs garbage collection.
+func (d *decoder) group() (empty bool) {
+	const rec = 0x4E
+	at := d.Pos
+	if !d.More() || d.Buf[at] != rec || !d.accept.Has(FeatureFunctionReferences) {
+		return false
+	}
+	d.Pos++
+	n := d.U32()
+	if n > 1 {
+		d.FailFeature(at, FeatureGC, "unsupported recursion group of %d types", n)
+	}
+	return n == 0
 }
 
 func (d *decoder) typeVec(pool *[]ValType, limit uint32, what string) []ValType {
@@ -272,12 +294,27 @@ func (d *decoder) functionSection() {
 func (d *decoder) tableSection() {
 	for n := d.U32(); n > 0 && d.Err == nil; n-- {
 		d.stop.Poll()
-		if d.More() && d.Buf[d.Pos] == 0x40 {
-			d.FailFeature(d.Pos, FeatureFunctionReferences, "unsupported table with an initial value")
+		if !d.More() || d.Buf[d.Pos] != withInit {
+			d.addTable()
+			continue
 		}
-		d.addTable()
+		at := d.Pos
+		if !d.accept.Has(FeatureFunctionReferences) {
+			d.FailFeature(at, FeatureFunctionReferences, "unsupported table with an initial value")
+		}
+		d.Pos++
+		if zero := d.Byte(); d.Err == nil && zero != 0 {
+			d.Fail(at, "malformed table")
+		}
+		if d.addTable(); d.Err == nil {
+			t := &d.m.Tables[len(d.m.Tables)-1]
+			t.Init, t.HasInit = d.constExpr(), true
+		}
 	}
 }
+
+// withInit begins a table that has an initial value behind its type.
+const withInit = 0x40
 
 func (d *decoder) addTable() {
 	t := Table{Offset: d.Pos}

@@ -1,6 +1,9 @@
 package wasmfront
 
-import "github.com/waot-project/waot/internal/abi"
+import (
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
+)
 
 // Module is a decoded module. Index spaces have imports first. Nothing in it
 // may be changed after decoding, so that workers can share it.
@@ -34,6 +37,8 @@ type Module struct {
 	HasDataCount bool
 
 	declared []uint64 // set of functions, see IsDeclared
+	// sameAs returns the first type that each type is equal to.
+	sameAs func() []uint32
 }
 
 // Section is the place of a section.
@@ -61,10 +66,12 @@ type Func struct {
 	Offset int // of the type index
 }
 
-// Table is a table of the index space.
+// Table is a table of the index space. Init is what its elements are at first, null without HasInit.
 type Table struct {
 	TableType
-	Offset int // of the type
+	Init    ConstExpr
+	HasInit bool
+	Offset  int // of the type
 }
 
 // Memory is a memory of the index space.
@@ -132,6 +139,14 @@ type ElemSegment struct {
 // Len returns the number of elements.
 func (e *ElemSegment) Len() int { return len(e.Funcs) + len(e.Exprs) }
 
+// ItemType returns the type of the elements: Type, of which functions are never null.
+func (e *ElemSegment) ItemType() ValType {
+	if e.Exprs == nil {
+		return e.Type.NotNull()
+	}
+	return e.Type
+}
+
 // ItemsOffset returns the offset of the first element, or 0 if there was an error
 // before it.
 func (e *ElemSegment) ItemsOffset() int { return e.items }
@@ -160,6 +175,34 @@ type CustomSection struct {
 
 // FuncType returns the type of function i of the index space.
 func (m *Module) FuncType(i uint32) *FuncType { return &m.Types[m.Funcs[i].Type] }
+
+// SameType reports whether types i and j are equal, which must exist.
+func (m *Module) SameType(i, j uint32) bool {
+	return i == j || m.sameAs()[i] == m.sameAs()[j]
+}
+
+// RefToFunc returns the type of the reference that ref.func of function i gives.
+func (m *Module) RefToFunc(i uint32) ValType { return abi.RefTo(m.Funcs[i].Type).NotNull() }
+
+// Matches reports whether t is u or a subtype of it.
+func (m *Module) Matches(t, u ValType) bool { return t == u || abi.Matches(t, u, m.SameType) }
+
+// firstEqual finds the first type that each of types is equal to.
+func firstEqual(types []FuncType, end *stop.Flag) []uint32 {
+	records := abi.RecordsOf(types, end.Poll)
+	seen, first := make(map[string]uint32, len(types)), make([]uint32, len(types))
+	for i := range types {
+		end.Poll()
+		key := string(records.Of(uint32(i)))
+		n, ok := seen[key]
+		if !ok {
+			n = uint32(i)
+			seen[key] = n
+		}
+		first[i] = n
+	}
+	return first
+}
 
 // GlobalType returns the type of global i of the index space.
 func (m *Module) GlobalType(i uint32) GlobalType { return m.Globals[i].GlobalType }

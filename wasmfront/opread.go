@@ -83,7 +83,7 @@ func readVector(r *Reader, o *Operator, _ Features) { o.I64, o.High = r.Fixed64(
 func readBlockType(r *Reader, o *Operator, accept Features) {
 	o.Index, o.Params, o.Results = NoIndex, nil, nil
 	at := r.Pos
-	if at >= r.End || r.Buf[at]&0xC0 != 0x40 {
+	if at >= r.End || isIndex(r.Buf[at]) {
 		n := r.S33()
 		if o.Index = uint32(n); n < 0 {
 			r.Fail(at, "malformed block type")

@@ -77,8 +77,8 @@ var immTexts = [NumImmKinds]func([]byte, *Operator, AppendIndex) []byte{
 	ImmShuffle:      appendShuffle,
 	ImmLane:         appendLane,
 	ImmRefType:      appendHeapType,
-	ImmSelect: func(b []byte, o *Operator, _ AppendIndex) []byte {
-		return AppendTypes(b, "result", o.Type.Slice())
+	ImmSelect: func(b []byte, o *Operator, index AppendIndex) []byte {
+		return AppendTypes(b, "result", o.Type.Slice(), index)
 	},
 }
 
@@ -129,20 +129,40 @@ func appendCallIndirect(b []byte, o *Operator, index AppendIndex) []byte {
 	return append(index(append(b, " (type "...), SpaceType, o.Index), ')')
 }
 
-func appendBlockType(b []byte, o *Operator, _ AppendIndex) []byte {
-	return AppendTypes(AppendTypes(b, "param", o.Params), "result", o.Results)
+func appendBlockType(b []byte, o *Operator, index AppendIndex) []byte {
+	return AppendTypes(AppendTypes(b, "param", o.Params, index), "result", o.Results, index)
 }
 
 // AppendTypes appends " (KEYWORD TYPE...)", or nothing if there are no types.
-func AppendTypes(b []byte, keyword string, ts []ValType) []byte {
+func AppendTypes(b []byte, keyword string, ts []ValType, index AppendIndex) []byte {
 	if len(ts) == 0 {
 		return b
 	}
 	b = append(append(b, " ("...), keyword...)
 	for _, t := range ts {
-		b = append(append(b, ' '), t.String()...)
+		b = AppendType(append(b, ' '), t, index)
 	}
 	return append(b, ')')
+}
+
+// AppendType appends a value type.
+func AppendType(b []byte, t ValType, index AppendIndex) []byte {
+	if _, ok := t.TypeIndex(); !ok {
+		return append(b, t.String()...)
+	}
+	b = append(b, "(ref "...)
+	if !t.IsNotNull() {
+		b = append(b, "null "...)
+	}
+	return append(appendHeap(b, t, index), ')')
+}
+
+// appendHeap appends what a reference type refers to.
+func appendHeap(b []byte, t ValType, index AppendIndex) []byte {
+	if i, ok := t.TypeIndex(); ok {
+		return index(b, SpaceType, i)
+	}
+	return append(b, t.Heap()...)
 }
 
 func appendMemArg(b []byte, o *Operator, index AppendIndex) []byte {
@@ -188,12 +208,8 @@ func appendShuffle(b []byte, o *Operator, _ AppendIndex) []byte {
 	return b
 }
 
-func appendHeapType(b []byte, o *Operator, _ AppendIndex) []byte {
-	name := o.Type.String()
-	if o.Type.IsRef() {
-		name = name[:len(name)-len("ref")]
-	}
-	return append(append(b, ' '), name...)
+func appendHeapType(b []byte, o *Operator, index AppendIndex) []byte {
+	return appendHeap(append(b, ' '), o.Type, index)
 }
 
 func appendF32(b []byte, bits uint32) []byte {

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/waot-project/waot/internal/abi"
 )
 
 // Reader reads the binary format's primitives from Buf[Pos:End]. The first
@@ -15,7 +17,9 @@ type Reader struct {
 	Pos  int
 	End  int
 	Func int // the function being read, or -1; for errors
-	Err  *Error
+	// NumTypes is how many function types there are: indices of references must be below it.
+	NumTypes uint32
+	Err      *Error
 }
 
 // Fail records an error at offset, unless there is one already.
@@ -220,18 +224,31 @@ func (r *Reader) RefType(accept Features) ValType {
 }
 
 // HeapType reads what a reference type refers to, which is encoded like the type of
-// nullable references to it, or is the index of a type.
+// nullable references to it, or is the index of a type. It returns the type of nullable references to it.
 func (r *Reader) HeapType(accept Features) ValType {
-	if r.Pos < r.End && r.Buf[r.Pos]&0x40 == 0 {
-		at := r.Pos
-		if n := r.S33(); n >= 0 && r.Err == nil {
-			r.FailFeature(at, FeatureFunctionReferences, "unsupported heap type %d", n)
+	at := r.Pos
+	if r.Pos < r.End && !isIndex(r.Buf[r.Pos]) {
+		if BeginsRef(r.Buf[r.Pos]) {
+			r.Fail(at, "malformed heap type")
 		}
-		r.Fail(at, "malformed heap type")
-		return TypeUnknown
+		return r.RefType(accept)
 	}
-	return r.RefType(accept)
+	switch n := r.S33(); {
+	case r.Err != nil:
+	case n < 0:
+		r.Fail(at, "malformed heap type")
+	case !accept.Has(FeatureFunctionReferences):
+		r.FailFeature(at, FeatureFunctionReferences, "unsupported heap type %d", n)
+	case n >= int64(r.NumTypes):
+		r.Fail(at, "unknown type %d", n)
+	default:
+		return abi.RefTo(uint32(n))
+	}
+	return TypeUnknown
 }
+
+// isIndex reports whether a heap type that begins with b is not a type in one byte.
+func isIndex(b byte) bool { return b&0xC0 != 0x40 }
 
 func (r *Reader) typeByte(accept Features, malformed string) ValType {
 	at := r.Pos
@@ -241,10 +258,31 @@ func (r *Reader) typeByte(accept Features, malformed string) ValType {
 	case r.Err != nil:
 	case !accept.Has(feature):
 		r.FailFeature(at, feature, "unsupported type 0x%02x", b)
+	case b == abi.CodeRef:
+		return r.HeapType(accept).NotNull()
+	case b == abi.CodeRefNull:
+		return r.HeapType(accept)
 	case t == TypeUnknown:
 		r.Fail(at, "%s 0x%02x", malformed, b)
 	}
 	return t
+}
+
+// SkipBlockType reads the type of a block and forgets it.
+func (r *Reader) SkipBlockType() {
+	if n := r.S33(); n < 0 && BeginsRef(byte(n&0x7F)) {
+		r.S33()
+	}
+}
+
+// BeginsRef reports whether a type that begins with b, where no index can be, is that of a reference in full, so that the heap type follows.
+func BeginsRef(b byte) bool { return b == abi.CodeRef || b == abi.CodeRefNull }
+
+// SkipValType reads a value type and forgets it.
+func (r *Reader) SkipValType() {
+	if BeginsRef(r.Byte()) {
+		r.S33()
+	}
 }
 
 // BlockType reads the type of a block. A type index must be below len(types).

@@ -83,8 +83,7 @@ func (l *Layout) canonicalTypes(m *clif.Module) {
 	seen := make(map[string]uint32, len(m.Sigs))
 	for i := range m.Sigs {
 		m.Stop.PollAt(i)
-		t := m.Sigs[i].FuncType()
-		key := string(t.Record())
+		key := string(m.Sigs[i].Record())
 		n, ok := seen[key]
 		if !ok {
 			n = uint32(len(l.typeSigs))

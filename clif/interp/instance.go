@@ -124,8 +124,8 @@ func (l *linker) link() {
 			continue
 		}
 		g, ok := extern[*Global](l, d.Import)
-		if ok && (g.Type != d.Type || g.Mutable != d.Mutable) {
-			l.mismatch(d.Import, "global of type %v, mutable: %v; want %v, %v", g.Type, g.Mutable, d.Type, d.Mutable)
+		if ok && !fits(g, d) {
+			l.mismatch(d.Import, "global of type %v, mutable: %v; want %v, %v", g.ownType().Type, g.Mutable, d.ValType(), d.Mutable)
 		}
 		inst.globals[i] = g
 	}
@@ -149,13 +149,23 @@ func (l *linker) link() {
 			continue
 		}
 		t, ok := extern[*Table](l, d.Import)
-		if ok && t.Elem != d.Elem {
-			l.mismatch(d.Import, "table of %v, want %v", t.Elem, d.Elem)
+		if ok && t.own != d.OwnType() {
+			l.mismatch(d.Import, "table of %v, want %v", t.own.Type, d.ValType())
 		} else if ok {
 			l.limits(d.Import, t.size, t.Max, t.HasMax, d.Min, d.Max, d.HasMax)
 		}
 		inst.tables[i] = t
 	}
+}
+
+// fits reports whether a global can be imported as d says: of the same type, if it is mutable, or else of a subtype.
+func fits(g *Global, d *clif.GlobalDecl) bool {
+	have, want := g.ownType(), d.OwnType()
+	return g.Mutable == d.Mutable && (have == want || !g.Mutable && have.Matches(want))
+}
+
+func (g *Global) ownType() abi.OwnType {
+	return (&clif.GlobalDecl{Type: g.Type, Typed: g.typed}).OwnType()
 }
 
 // limits checks that an entity of a size and maximum fits a declaration.
@@ -181,7 +191,7 @@ func (inst *Instance) define() {
 	}
 	for i := range m.Globals {
 		if d := &m.Globals[i]; d.Import == nil {
-			inst.globals[i] = &Global{Type: d.Type, Mutable: d.Mutable, Bits: d.Init}
+			inst.globals[i] = &Global{Type: d.Type, typed: d.Typed, Mutable: d.Mutable, Bits: d.Init}
 		}
 	}
 	for i := range m.Memories {
@@ -194,6 +204,7 @@ func (inst *Instance) define() {
 	for i := range m.Tables {
 		if d := &m.Tables[i]; d.Import == nil {
 			inst.tables[i] = NewTable(d.Elem, d.Min, d.Max, d.HasMax)
+			inst.tables[i].own = d.OwnType()
 		}
 	}
 	for i := range m.Datas {

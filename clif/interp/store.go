@@ -90,7 +90,8 @@ type Memory struct {
 // Table is a table of references.
 type Table struct {
 	Elem   clif.Type
-	Max    uint64 // elements; counts if HasMax
+	own    abi.OwnType // of the elements
+	Max    uint64      // elements; counts if HasMax
 	HasMax bool
 	size   uint64
 	elems  []uint64 // those from len(elems) up to size are null
@@ -99,6 +100,7 @@ type Table struct {
 // Global is a global variable; Bits is its value, without the high half of a v128.
 type Global struct {
 	Type    clif.Type
+	typed   *clif.TypedRef // if the type says more
 	Mutable bool
 	Bits    uint64
 	High    uint64 // half of a v128
@@ -194,7 +196,7 @@ func (m *Memory) Grow(pages uint64) (old uint64, ok bool) {
 
 // NewTable returns a table of min nulls; max counts if hasMax.
 func NewTable(elem clif.Type, min, max uint64, hasMax bool) *Table {
-	return &Table{Elem: elem, size: min, Max: max, HasMax: hasMax}
+	return &Table{Elem: elem, own: abi.OwnType{Type: elem.ValType()}, size: min, Max: max, HasMax: hasMax}
 }
 
 // Len returns the current length.

@@ -29,24 +29,40 @@ type funcType struct {
 	argBytes, hiddenBytes uintptr
 	entryFlags            uint64 // of nativeContext, for entry
 	resumeFlags           uint64 // for resumption after a host call
-	unsupported           bool   // too many words: no calls between host and native code; args is nil
 	argWords, resultWords int
 	// plain types have at most four arguments and one result, integers all: CallContext has a
 	// short way for them. plainRefs types would be plain but for references among the parameters.
 	// plainArgs is the number of arguments, masks are theirs.
 	plain, plainRefs bool
-	plainArgs        uint64
-	masks            [4]uint64
+	// unsupported: too many words, so no calls between host and native code; args is nil.
+	unsupported bool
 	// intArgs says that all arguments travel in ints, in order; intResult that the one
 	// result does.
 	intArgs, intResult bool
+	// refsIn and refsOut: there are references among the parameters, the
+	// results. refs: calls of host functions of this type have references to care for.
+	refsIn, refsOut, refs bool
+	plainArgs             uint64
+	masks                 [4]uint64
 
 	// refParams and refResults are the indices of the words of type externref, funcParams and
-	// funcResults of those of type funcref. refsIn and refsOut: there are some among the parameters, the
-	// results. refs: calls of host functions of this type have references to care for.
+	// funcResults of those of type funcref.
 	refParams, refResults   []uint16
 	funcParams, funcResults []uint16
-	refsIn, refsOut, refs   bool
+	// typed is what typed references need, or nil if nobody has needed it: a type of a module that has such values has it.
+	typed *typedType
+}
+
+// typedType is the digest of a type, and its parameters and results whose references say more than their class.
+type typedType struct {
+	digest          abi.Digest
+	params, results []typedValue
+}
+
+// typedValue is a parameter or result whose type says more than its class: its index, that of its word, and the type.
+type typedValue struct {
+	index, word uint16
+	typ         abi.OwnType
 }
 
 // typeTable has the types of a store: few are looked through, and more are found by their keys.
@@ -82,9 +98,9 @@ func (t *typeTable) add(f *funcType) {
 	}
 }
 
-// internType returns the store's one funcType of type t.
+// internType returns the store's one funcType of type t, which says nothing beyond classes.
 func (s *Store) internType(t *meta.FuncType) (*funcType, error) {
-	key := string(t.Record())
+	key := string(t.Record(0, nil))
 	if f := s.types.find(key); f != nil {
 		return f, nil
 	}
@@ -93,19 +109,39 @@ func (s *Store) internType(t *meta.FuncType) (*funcType, error) {
 	return f, s.own(f)
 }
 
+// digestOf returns what stands for type f in types that refer to it.
+func (f *funcType) digestOf() abi.Digest {
+	if f.typed == nil {
+		f.typed = &typedType{digest: abi.DigestOf([]byte(f.key))}
+	}
+	return f.typed.digest
+}
+
+// typedValues returns those of types that say more than their class.
+func typedValues(types []meta.ValType, records *abi.Records) (typed []typedValue) {
+	word := uint16(0)
+	for i, t := range types {
+		if t.IsTyped() {
+			typed = append(typed, typedValue{uint16(i), word, records.Own(t)})
+		}
+		word += uint16(t.Words())
+	}
+	return typed
+}
+
 // internModuleType is internType for type n of a module, which remembers what has been found out about it.
 func (s *Store) internModuleType(m *Module, n uint32) (*funcType, error) {
 	t := m.types[n].Load()
 	if t == nil {
-		t = newFuncType(&m.meta.Types[n], false)
-		t.key = string(t.FuncType.Record())
+		t = m.newType(n, false)
 		m.types[n].Store(t)
 	}
 	if f := s.types.find(t.key); f != nil {
 		return f, nil
 	}
 	if s.config.CollectAlways {
-		return s.internType(&m.meta.Types[n])
+		f := m.newType(n, true)
+		return f, s.own(f)
 	}
 	var f *funcType
 	if n := len(s.types.all); n < len(s.first.typeRoom) {
@@ -115,6 +151,16 @@ func (s *Store) internModuleType(m *Module, n uint32) (*funcType, error) {
 	}
 	*f = *t
 	return f, s.own(f)
+}
+
+// newType makes type n of the module, as no store's.
+func (m *Module) newType(n uint32, collectAlways bool) *funcType {
+	t := newFuncType(&m.meta.Types[n], collectAlways)
+	t.key = string(m.records.Of(n))
+	if t.IsTyped() {
+		t.typed = &typedType{abi.DigestOf([]byte(t.key)), typedValues(t.Params, m.records), typedValues(t.Results, m.records)}
+	}
+	return t
 }
 
 // own makes f, which no store has, a type of the store.

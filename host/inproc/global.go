@@ -1,12 +1,16 @@
 package inproc
 
-import "github.com/waot-project/waot/internal/meta"
+import (
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+)
 
 // Global is a global variable.
 type Global struct {
 	store   *Store
 	addr    uintptr
 	typ     meta.ValType
+	own     *abi.OwnType // typ by itself, if it says more than its class
 	mutable bool
 	hidden  bool // see Instance.hide
 }
@@ -19,8 +23,8 @@ func (s *Store) NewGlobal(t meta.ValType, mutable bool, v, high uint64) (*Global
 		return nil, err
 	}
 	defer done()
-	v, ok := s.toNative(t, v)
-	if !ok {
+	v, ok := s.toNative(abi.OwnType{Type: t}, v)
+	if !ok || t.IsTyped() {
 		return nil, ErrType
 	}
 	if err := s.grant(usage{globals: 1}); err != nil {
@@ -39,7 +43,7 @@ func (s *Store) NewGlobal(t meta.ValType, mutable bool, v, high uint64) (*Global
 	return g, nil
 }
 
-// Type returns the type of the value, Mutable whether it may change.
+// Type returns the type of the value. An index is one of the module that has made the global.
 func (g *Global) Type() meta.ValType { return g.typ }
 
 // Mutable reports whether the value may change.
@@ -78,7 +82,7 @@ func (g *Global) SetWords(v [2]uint64) error {
 	if !g.mutable || g.hidden {
 		return ErrType
 	}
-	w, ok := g.store.toNative(g.typ, v[0])
+	w, ok := g.store.toNative(ownType(g.typ, g.own), v[0])
 	if !ok {
 		return ErrType
 	}

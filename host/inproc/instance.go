@@ -219,7 +219,7 @@ func (i *Instance) define() error {
 	}
 	for n := range m.Tables {
 		if d := &m.Tables[n]; d.Import == nil {
-			t, err := i.store.newTable(d.Elem, Limits{d.Min, d.Max, d.HasMax})
+			t, err := i.store.newTable(d.Elem, i.module.own(d.Elem), Limits{d.Min, d.Max, d.HasMax})
 			if err != nil {
 				return err
 			}
@@ -229,7 +229,7 @@ func (i *Instance) define() error {
 	i.store.used.globals += ownGlobals(m)
 	for n := range m.Globals {
 		if d := &m.Globals[n]; d.Import == nil {
-			i.globals[n] = &Global{store: i.store, addr: i.data + uintptr(d.Offset), typ: d.Type, mutable: d.Mutable}
+			i.globals[n] = &Global{store: i.store, addr: i.data + uintptr(d.Offset), typ: d.Type, own: i.module.own(d.Type), mutable: d.Mutable}
 		}
 	}
 	i.hide()
@@ -555,7 +555,7 @@ func (i *Instance) checkTable(t *Table, d *meta.Table) error {
 	switch {
 	case t.store != i.store:
 		return incompatible(d.Import, otherStore)
-	case t.elem != d.Elem:
+	case ownType(t.elem, t.own) != ownType(d.Elem, i.module.own(d.Elem)):
 		return incompatible(d.Import, "element type differs")
 	}
 	return checkImportLimits(d.Import, t.Len(), t.limits, Limits{d.Min, d.Max, d.HasMax})
@@ -582,8 +582,12 @@ func (i *Instance) checkGlobal(g *Global, d *meta.Global) error {
 	switch {
 	case g.store != i.store:
 		return incompatible(d.Import, otherStore)
-	case g.typ != d.Type || g.mutable != d.Mutable:
-		return incompatible(d.Import, "type or mutability differs")
+	case g.mutable != d.Mutable:
+		return incompatible(d.Import, "mutability differs")
+	}
+	have, want := ownType(g.typ, g.own), ownType(d.Type, i.module.own(d.Type))
+	if have != want && (g.mutable || !have.Matches(want)) {
+		return incompatible(d.Import, "type differs")
 	}
 	return nil
 }

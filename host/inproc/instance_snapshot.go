@@ -68,7 +68,7 @@ func (f *freezer) image() error {
 	// Globals get words of their own.
 	refs := map[uint64]bool{}
 	for n := range d.Globals {
-		if g := &d.Globals[n]; g.Type == meta.FuncRef {
+		if g := &d.Globals[n]; g.Type.Base() == meta.FuncRef {
 			refs[uint64(g.Offset)] = true
 		}
 	}
@@ -137,7 +137,7 @@ func (f *freezer) tables() error {
 		for len(words) > 0 && words[len(words)-1] == 0 {
 			words = words[:len(words)-1]
 		}
-		if x.Elem != meta.FuncRef {
+		if x.Elem.Base() != meta.FuncRef {
 			if len(words) > 0 {
 				return noSnapshot("element %d of table %d is a reference to a value of the host", len(words)-1, n)
 			}
@@ -240,7 +240,7 @@ func (f *freezer) global(n int, g *meta.Global, now []byte) error {
 	case w == 0:
 		clear(f.img.Data[g.Offset : g.Offset+size])
 		return nil
-	case g.Type != meta.FuncRef:
+	case g.Type.Base() != meta.FuncRef:
 		return noSnapshot("global %d is a reference to a value of the host", n)
 	case !ok:
 		return noSnapshot("global %d is a function that is not the module's", n)

@@ -49,6 +49,8 @@ type Module struct {
 	imported int
 	refs     refRoots
 	exports  map[string]uint32
+	// records are those of the types.
+	records *abi.Records
 	// types are those that stores have asked for, by index.
 	types []atomic.Pointer[funcType]
 }
@@ -114,9 +116,27 @@ func (m *Module) describe(d *meta.Module) error {
 		m.exports[d.Exports[i].Name] = uint32(i)
 	}
 	m.largeFrames = slices.ContainsFunc(d.Funcs, func(f meta.Func) bool { return f.Frame >= largeFrame })
+	m.records = abi.RecordsOf(d.Types, nil)
 	m.imported = slices.IndexFunc(d.Funcs, func(f meta.Func) bool { return f.Import == nil })
 	m.findRefRoots()
 	return nil
+}
+
+// own returns type t of the module by itself if it says more than its class, or nil.
+func (m *Module) own(t meta.ValType) *abi.OwnType {
+	if !t.IsTyped() {
+		return nil
+	}
+	o := m.records.Own(t)
+	return &o
+}
+
+// ownType returns type t by itself, which own is if it says more than its class.
+func ownType(t meta.ValType, own *abi.OwnType) abi.OwnType {
+	if own != nil {
+		return *own
+	}
+	return abi.OwnType{Type: t}
 }
 
 // share moves the sections to a memfd if the system allows it.

@@ -78,7 +78,7 @@ type refRoots struct {
 // findRefRoots fills m.refs.
 func (m *Module) findRefRoots() {
 	for i := range m.meta.Globals {
-		if g := &m.meta.Globals[i]; g.Type == meta.ExternRef && g.Import == nil {
+		if g := &m.meta.Globals[i]; g.Type.Base() == meta.ExternRef && g.Import == nil {
 			m.refs.globals = append(m.refs.globals, g.Offset)
 		}
 	}
@@ -106,7 +106,7 @@ func (f *funcType) findRefs(always bool) {
 func refWords(types []meta.ValType) (refs, funcs []uint16) {
 	word := uint16(0)
 	for _, t := range types {
-		switch t {
+		switch t.Base() {
 		case meta.ExternRef:
 			refs = append(refs, word)
 		case meta.FuncRef:

@@ -68,28 +68,38 @@ func (s *Store) FuncOf(ref uint64) *Func {
 }
 
 // toNative returns the word that compiled code uses for v, a word of Go code of type t. Types other than
-// references are unchanged. ok is false if v is neither null nor a valid reference of that type
-// of this store.
-func (s *Store) toNative(t meta.ValType, v uint64) (w uint64, ok bool) {
-	switch {
-	case v == 0:
-		return 0, true
-	case t == meta.FuncRef:
+// references are unchanged. ok is false if v is no valid reference of that type
+// of this store, and not null or may not be null.
+func (s *Store) toNative(t abi.OwnType, v uint64) (w uint64, ok bool) {
+	switch t.Type.Base() {
+	case meta.FuncRef:
+		if v == 0 {
+			return 0, !t.Type.IsNotNull()
+		}
 		f := s.FuncOf(v)
-		if f == nil {
+		if f == nil || !f.isOf(&t) {
 			return 0, false
 		}
 		return uint64(f.desc), true
-	case t == meta.ExternRef:
+	case meta.ExternRef:
+		if v == 0 {
+			return 0, !t.Type.IsNotNull()
+		}
 		_, ok := s.refs.lookUp(v)
 		return v, ok
 	}
 	return v, true
 }
 
+// isOf reports whether a reference to f is one of type t.
+func (f *Func) isOf(t *abi.OwnType) bool {
+	_, exact := t.Type.TypeIndex()
+	return !exact || f.typ.digestOf() == t.To
+}
+
 // fromNative returns the reverse, for words that compiled code has.
 func (s *Store) fromNative(t meta.ValType, w uint64) uint64 {
-	if t != meta.FuncRef || w == 0 {
+	if t.Base() != meta.FuncRef || w == 0 {
 		return w
 	}
 	f := s.describedBy(uintptr(w))
@@ -114,11 +124,35 @@ func (s *Store) admit(t *funcType, args []uint64) ([]uint64, error) {
 // checkArgs returns a *ReferenceError if there is an argument from Go that is no valid reference of this
 // store but should be; checkResults the same for results.
 func (s *Store) checkArgs(t *funcType, args []uint64) error {
-	return s.checkWords("argument", t.Params, args, t.refParams, t.funcParams)
+	if err := s.checkWords("argument", t.Params, args, t.refParams, t.funcParams); err != nil {
+		return err
+	}
+	if t.typed == nil {
+		return nil
+	}
+	return s.checkTyped("argument", t.Params, args, t.typed.params)
 }
 
 func (s *Store) checkResults(t *funcType, results []uint64) error {
-	return s.checkWords("result", t.Results, results, t.refResults, t.funcResults)
+	if err := s.checkWords("result", t.Results, results, t.refResults, t.funcResults); err != nil {
+		return err
+	}
+	if t.typed == nil {
+		return nil
+	}
+	return s.checkTyped("result", t.Results, results, t.typed.results)
+}
+
+// checkTyped checks, of words that checkWords has checked, what their types say beyond classes.
+func (s *Store) checkTyped(what string, types []meta.ValType, words []uint64, typed []typedValue) error {
+	for i := range typed {
+		v := &typed[i]
+		f, w := s.FuncOf(words[v.word]), words[v.word]
+		if w == 0 && v.typ.Type.IsNotNull() || f != nil && !f.isOf(&v.typ) {
+			return &ReferenceError{What: what, Index: int(v.index), Type: types[v.index].String(), Word: w}
+		}
+	}
+	return nil
 }
 
 // checkWords does, for the words whose indices are in externs and funcs, of values of the types.
@@ -150,7 +184,9 @@ func valueWith(types []meta.ValType, word uint16) (i int) {
 // those of funcrefs; funcsFromNative is the reverse.
 func (s *Store) funcsToNative(words []uint64, funcs []uint16) {
 	for _, n := range funcs {
-		words[n], _ = s.toNative(meta.FuncRef, words[n])
+		if f := s.FuncOf(words[n]); f != nil {
+			words[n] = uint64(f.desc)
+		}
 	}
 }
 

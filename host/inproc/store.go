@@ -240,6 +240,9 @@ func (s *Store) alloc(size uintptr) (uintptr, error) {
 // NewHostFunc makes a function of the given type that runs fn. It can be imported,
 // put into tables, and called. It fails with ErrType if the type has more than maxValues parameters or results.
 func (s *Store) NewHostFunc(t meta.FuncType, fn HostFunc) (*Func, error) {
+	if t.IsTyped() {
+		return nil, ErrType // which says nothing without a module
+	}
 	done, err := s.hold()
 	if err != nil {
 		return nil, err
@@ -252,14 +255,14 @@ func (s *Store) NewHostFunc(t meta.FuncType, fn HostFunc) (*Func, error) {
 	return s.newHostFunc(typ, fn)
 }
 
-// NewImport is NewHostFunc for function n of a module, which is imported.
-func (s *Store) NewImport(m *Module, n uint32, fn HostFunc) (*Func, error) {
+// NewHostFuncOf is NewHostFunc for type n of a module.
+func (s *Store) NewHostFuncOf(m *Module, n uint32, fn HostFunc) (*Func, error) {
 	done, err := s.hold()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	typ, err := s.internModuleType(m, m.meta.Funcs[n].Type)
+	typ, err := s.internModuleType(m, n)
 	if err != nil {
 		return nil, err
 	}

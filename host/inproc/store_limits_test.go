@@ -82,8 +82,8 @@ func TestTotals(t *testing.T) {
 	if err != nil || tab.Grow(1, 0) != growFailed || tab.Grow(0, 0) != 0 {
 		t.Error(err)
 	}
-	refused(t, tab.CheckGrow(1), "bytes of tables")
-	refused(t, tab.CheckGrow(1<<63), "table elements")
+	refused(t, tab.CheckGrow(1, 0), "bytes of tables")
+	refused(t, tab.CheckGrow(1<<63, 0), "table elements")
 	_, err = s.NewTable(xref, Limits{})
 	refused(t, err, "tables")
 	if _, err := s.NewGlobal(i64, true, 1, 0); err != nil {

@@ -1,6 +1,9 @@
 package inproc
 
-import "github.com/waot-project/waot/internal/meta"
+import (
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
+)
 
 // Table is a table of references.
 type Table struct {
@@ -8,22 +11,26 @@ type Table struct {
 	base   uintptr
 	mapped extent
 	elem   meta.ValType
+	own    *abi.OwnType // elem by itself, if it says more than its class
 	limits Limits
 	hidden bool // see Instance.hide
 }
 
 // NewTable makes a table of null references; elem is FuncRef or ExternRef. The error
-// is a *LimitError or *SystemError.
+// is ErrType if it is not, a *LimitError or *SystemError.
 func (s *Store) NewTable(elem meta.ValType, l Limits) (*Table, error) {
+	if elem != meta.FuncRef && elem != meta.ExternRef {
+		return nil, ErrType
+	}
 	done, err := s.hold()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	return s.newTable(elem, l)
+	return s.newTable(elem, nil, l)
 }
 
-func (s *Store) newTable(elem meta.ValType, l Limits) (*Table, error) {
+func (s *Store) newTable(elem meta.ValType, own *abi.OwnType, l Limits) (*Table, error) {
 	limit := s.config.MaxTableElements
 	if l.HasMax {
 		limit = min(limit, l.Max)
@@ -40,14 +47,14 @@ func (s *Store) newTable(elem meta.ValType, l Limits) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{store: s, base: mapped.low + tableHeader, mapped: mapped, elem: elem, limits: l}
+	t := &Table{store: s, base: mapped.low + tableHeader, mapped: mapped, elem: elem, own: own, limits: l}
 	store64(t.base-sizeBelow, l.Min)
 	store64(t.base-limitBelow, limit)
 	store64(t.base-idBelow, uint64(len(s.tables)))
 	s.tables = append(s.tables, t)
 	s.used.tables++
 	s.used.tableBytes += tableBytes(l.Min)
-	if elem == meta.ExternRef {
+	if elem.Base() == meta.ExternRef {
 		s.refs.tables = append(s.refs.tables, t)
 	}
 	return t, nil
@@ -56,7 +63,7 @@ func (s *Store) newTable(elem meta.ValType, l Limits) (*Table, error) {
 // Len returns the current length in elements.
 func (t *Table) Len() uint64 { return load64(t.base - sizeBelow) }
 
-// Elem returns the type of the elements.
+// Elem returns the type of the elements. An index is one of the module that has made the table.
 func (t *Table) Elem() meta.ValType { return t.elem }
 
 // Limits are the declared ones.
@@ -79,7 +86,7 @@ func (t *Table) Set(i, ref uint64) error {
 	if i >= t.Len() {
 		return ErrBounds
 	}
-	w, ok := t.store.toNative(t.elem, ref)
+	w, ok := t.store.toNative(ownType(t.elem, t.own), ref)
 	if !ok {
 		return ErrType
 	}
@@ -91,16 +98,17 @@ func (t *Table) Set(i, ref uint64) error {
 // a limit does not allow it (CheckGrow says which) or ref does not fit, or if a context ends the call before
 // many elements are filled.
 func (t *Table) Grow(n, ref uint64) uint64 {
-	w, ok := t.store.toNative(t.elem, ref)
+	w, ok := t.store.toNative(ownType(t.elem, t.own), ref)
 	if !ok || t.hidden {
 		return growFailed
 	}
 	return t.grow(n, w)
 }
 
-// CheckGrow returns what keeps the table from having n elements more, a *LimitError, or ErrType if the table is its module's own business; or nil.
-func (t *Table) CheckGrow(n uint64) error {
-	if t.hidden {
+// CheckGrow returns what keeps the table from having n elements more with value ref, a *LimitError, or ErrType if ref is none of the element type in this store, or the table is
+// its module's own business; or nil.
+func (t *Table) CheckGrow(n, ref uint64) error {
+	if _, ok := t.store.toNative(ownType(t.elem, t.own), ref); !ok || t.hidden {
 		return ErrType
 	}
 	old, limit := t.Len(), load64(t.base-limitBelow)

@@ -40,7 +40,7 @@ func (w *words) record() {
 		"the record does not have %d tables", len(m.Tables))
 	for i := range m.Tables {
 		x := &m.Tables[i]
-		w.slot(slots, x.Slot, x.Min, x.Max, flags(x.Import, x.HasMax, x.Elem == meta.ExternRef), "table", i)
+		w.slot(slots, x.Slot, x.Min, x.Max, flags(x.Import, x.HasMax, x.Elem.Base() == meta.ExternRef), "table", i)
 		slots += 8 * meta.SlotWords
 	}
 	adapters := uint64(0)

@@ -182,8 +182,9 @@ func (w *words) typeSlots() {
 	m := w.m
 	w.canonical = make([]uint32, len(m.Types))
 	seen := make(map[string]uint32, len(m.Types)) // once for a module
+	records := abi.RecordsOf(m.Types, nil)
 	for i := range m.Types {
-		record := string(m.Types[i].Record())
+		record := string(records.Of(uint32(i)))
 		if first, ok := seen[record]; ok {
 			w.canonical[i] = first
 			continue
@@ -197,7 +198,7 @@ func (w *words) typeSlots() {
 			return
 		}
 		r := w.named(m.TypeSlots+8*uint32(i), "type slot")
-		w.require(r == nil || w.isRecord(&w.o.Symbols[r.Symbol], m.Types[t].Record()), "type slot %d is not for the record of type %d", i, t)
+		w.require(r == nil || w.isRecord(&w.o.Symbols[r.Symbol], records.Of(t)), "type slot %d is not for the record of type %d", i, t)
 		if r != nil {
 			w.types[r.Symbol] = t
 		}

@@ -1,9 +1,8 @@
 package abi
 
 import (
-	"encoding/binary"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -31,8 +30,45 @@ const (
 // classBits is the width of the class.
 const classBits = 3
 
+// notNull is the bit of a reference type whose values are never null. Above it is the heap type: 0 for anything of the class, or one more
+// than the index of the type of a function.
+const (
+	notNull  ValType = 1 << classBits
+	heapBits         = classBits + 1
+)
+
+// UnknownRef is the type of an operand that unreachable code gives, of which only that it is a reference is known; no type elsewhere.
+const UnknownRef = ValTypeUnknown | notNull
+
 // Class returns the class of t as a number below NumValTypes.
 func (t ValType) Class() uint8 { return uint8(t & (1<<classBits - 1)) }
+
+// Base returns the nullable type of references to anything of the class of t, and other types unchanged.
+func (t ValType) Base() ValType { return ValType(t.Class()) }
+
+// IsNotNull reports whether t is the type of references that are never null.
+func (t ValType) IsNotNull() bool { return t&notNull != 0 }
+
+// NotNull returns t without null, and OrNull with it; t is a reference type.
+func (t ValType) NotNull() ValType { return t | notNull }
+
+// OrNull is the reverse of NotNull.
+func (t ValType) OrNull() ValType { return t &^ notNull }
+
+// MaxTypeIndex is the largest index of a type that a ValType has room for.
+const MaxTypeIndex = 1<<(32-heapBits) - 2
+
+// RefTo returns the type of nullable references to functions of the type with an index.
+func RefTo(index uint32) ValType { return FuncRef | ValType(index+1)<<heapBits }
+
+// TypeIndex returns the index of the type of functions that t refers to; ok is false if t says nothing of it.
+func (t ValType) TypeIndex() (index uint32, ok bool) {
+	heap := uint32(t >> heapBits)
+	return heap - 1, heap != 0
+}
+
+// IsTyped reports whether t says more than its class: that it is not null, or what it refers to.
+func (t ValType) IsTyped() bool { return t >= NumValTypes }
 
 // valType is what is known about a value type.
 type valType struct {
@@ -56,24 +92,52 @@ var valTypes = [NumValTypes]valType{
 	FuncRef:        {"funcref", 0x70, 'r', 64, ArgInt, "waot_ref"},
 }
 
-// String returns the name in the text format.
+// String returns the type as the text format has it, with a number for the index of a type.
 func (t ValType) String() string {
-	if t < NumValTypes {
+	switch {
+	case t < NumValTypes:
 		return valTypes[t].name
+	case t == UnknownRef:
+		return "reference"
+	case !t.IsValid():
+		return fmt.Sprintf("type 0x%02x", uint32(t))
+	case t.IsNotNull():
+		return "(ref " + t.Heap() + ")"
 	}
-	return fmt.Sprintf("type 0x%02x", uint32(t))
+	return "(ref null " + t.Heap() + ")"
 }
 
-// IsValid reports whether t is a type of values.
-func (t ValType) IsValid() bool { return t > ValTypeUnknown && t < NumValTypes }
+// Heap returns what a reference type refers to, as the text format has it: func, extern, or the index of a type.
+func (t ValType) Heap() string {
+	if i, ok := t.TypeIndex(); ok {
+		return strconv.FormatUint(uint64(i), 10)
+	}
+	return strings.TrimSuffix(t.Base().String(), "ref")
+}
 
-// Code returns the byte that encodes t in a module, or 0 if it is not valid.
+// IsValid reports whether t is a type of values: one of the constants, or a reference type that says more. The index of a type may be any.
+func (t ValType) IsValid() bool {
+	if t < NumValTypes {
+		return t > ValTypeUnknown
+	}
+	_, indexed := t.TypeIndex()
+	return t.IsRef() && (!indexed || t.Base() == FuncRef)
+}
+
+// Code returns the byte that encodes t in a module, or 0 if it takes more than one byte or is not valid.
 func (t ValType) Code() byte {
-	if !t.IsValid() {
+	if t >= NumValTypes {
 		return 0
 	}
 	return valTypes[t].code
 }
+
+// The bytes that begin the encoding of a reference type that is written in full, in front of the heap type: its index as a signed number, or the code of
+// the nullable type.
+const (
+	CodeRef     = 0x64
+	CodeRefNull = 0x63
+)
 
 // Bits returns the width of a value: 32, 64 or 128.
 func (t ValType) Bits() int { return int(valTypes[t.Class()].bits) }
@@ -94,7 +158,12 @@ func (t ValType) IsRef() bool { return t.Class() >= uint8(ExternRef) }
 var singleTypes = [NumValTypes]ValType{ValTypeUnknown, I32, I64, F32, F64, V128, ExternRef, FuncRef}
 
 // Slice returns the list of types that has only t. It must not be written to.
-func (t ValType) Slice() []ValType { return singleTypes[t : t+1 : t+1] }
+func (t ValType) Slice() []ValType {
+	if t >= NumValTypes {
+		return []ValType{t}
+	}
+	return singleTypes[t : t+1 : t+1]
+}
 
 // typesByCode is the column of codes the other way round.
 var typesByCode = func() (types [256]ValType) {
@@ -134,46 +203,4 @@ func letters(types []ValType) string {
 		b[i] = valTypes[t.Class()].letter
 	}
 	return string(b)
-}
-
-// FuncType is a function type.
-type FuncType struct{ Params, Results []ValType }
-
-// Equal reports whether both types are the same.
-func (t *FuncType) Equal(u *FuncType) bool {
-	return slices.Equal(t.Params, u.Params) && slices.Equal(t.Results, u.Results)
-}
-
-// String writes the type as (i32 i64) -> (f32).
-func (t *FuncType) String() string {
-	return TypeList(t.Params, " ") + " -> " + TypeList(t.Results, " ")
-}
-
-// TypeList writes types in parentheses.
-func TypeList[T fmt.Stringer](types []T, between string) string {
-	names := make([]string, len(types))
-	for i, t := range types {
-		names[i] = t.String()
-	}
-	return "(" + strings.Join(names, between) + ")"
-}
-
-// Record returns the canonical encoding of a function type, the content of its type record: a version byte, a kind byte
-// (function), the numbers of parameters and results in 16 bits each, little-endian, their types, a byte each, and a zero
-// supertype depth. Two types are equal if their records are.
-func (t *FuncType) Record() []byte {
-	b := make([]byte, 0, 7+len(t.Params)+len(t.Results))
-	b = append(b, 1, 0x60)
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Params)))
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Results)))
-	for _, types := range [2][]ValType{t.Params, t.Results} {
-		for _, v := range types {
-			code := v.Code()
-			if code == 0 {
-				panic("a type that has no code in records") // two of them would be equal
-			}
-			b = append(b, code)
-		}
-	}
-	return append(b, 0)
 }

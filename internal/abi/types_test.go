@@ -19,7 +19,7 @@ func TestValTypes(t *testing.T) {
 	if NumValTypes > 1<<classBits {
 		t.Errorf("%d classes do not fit in %d bits", NumValTypes, classBits)
 	}
-	for _, v := range []ValType{ValTypeUnknown, NumValTypes, 0x7f, 1 << 31} {
+	for _, v := range []ValType{ValTypeUnknown, NumValTypes, UnknownRef, I32.NotNull(), RefTo(0) - 1, 1 << 31} {
 		if v.IsValid() || v.Code() != 0 {
 			t.Errorf("%v is valid, with code %#x", v, v.Code())
 		}

@@ -231,13 +231,27 @@ func (img *Image) checkTables() error {
 	init := len(img.Meta.Funcs) - 1
 	for i, t := range img.Tables {
 		d := &img.Meta.Tables[i]
-		if len(t) > 0 && (d.Import != nil || d.Elem != abi.FuncRef || uint64(len(t)) > d.Min) {
+		if len(t) > 0 && (d.Import != nil || d.Elem.Base() != abi.FuncRef || uint64(len(t)) > d.Min) {
 			return &Error{"contents outside of a table"}
 		}
 		for _, f := range t {
 			if f != NoFunc && uint64(f) >= uint64(init) {
 				return &Error{"function of a table"}
 			}
+		}
+	}
+	return img.checkFull()
+}
+
+// checkFull checks that tables whose elements are never null are full where no code is left to fill them.
+func (img *Image) checkFull() error {
+	for i := range img.Meta.Tables {
+		d := &img.Meta.Tables[i]
+		if !img.Ready || !d.Elem.IsNotNull() || d.Min == 0 {
+			continue
+		}
+		if img.Tables == nil || uint64(len(img.Tables[i])) != d.Min || slices.Contains(img.Tables[i], NoFunc) {
+			return &Error{"null in a table that has none"}
 		}
 	}
 	return nil

@@ -147,9 +147,31 @@ func (d *decoder) imp() *ImportName {
 
 func (d *decoder) valType() ValType {
 	code := d.byte("value type")
+	if code == abi.CodeRef || code == abi.CodeRefNull {
+		return d.refType(code)
+	}
 	t := abi.ValTypeByCode(code)
 	if t == abi.ValTypeUnknown {
 		d.fail("value type %#x", code)
+	}
+	return t
+}
+
+// refType reads what follows the first byte of a type that says more than its class. Whether the type that it refers to exists is for Validate to say.
+func (d *decoder) refType(code byte) ValType {
+	t := abi.ValTypeByCode(d.byte("class of references"))
+	n := uint32(d.num(abi.MaxTypeIndex+1, "index of a type"))
+	switch {
+	case d.err != nil:
+		return t
+	case n != 0 && t == FuncRef:
+		t = abi.RefTo(n - 1)
+	case n != 0 || !t.IsRef():
+		d.fail("reference type")
+		return t
+	}
+	if code == abi.CodeRef {
+		t = t.NotNull()
 	}
 	return t
 }

@@ -132,8 +132,25 @@ func (e *encoder) memoryLimits(x *Memory) {
 func (e *encoder) types(ts []ValType) {
 	e.count(len(ts))
 	for _, t := range ts {
-		e.byte(t.Code())
+		e.valType(t)
 	}
+}
+
+// valType writes a byte of the binary format, and of a type that takes more than that, one that says whether it is not null, the byte of its class, and 0
+// or one more than the index of the type that it refers to.
+func (e *encoder) valType(t ValType) {
+	switch {
+	case !t.IsTyped():
+		e.byte(t.Code())
+		return
+	case t.IsNotNull():
+		e.byte(abi.CodeRef)
+	default:
+		e.byte(abi.CodeRefNull)
+	}
+	e.byte(t.Base().Code())
+	i, _ := t.TypeIndex()
+	e.num32(i + 1)
 }
 
 // EncodeMeta returns the section .waot.meta: everything but the tables of traps, calls
@@ -167,7 +184,7 @@ func EncodeMeta(m *Module) []byte {
 	for i := range m.Tables {
 		x := &m.Tables[i]
 		e.num32(x.Slot)
-		e.byte(x.Elem.Code())
+		e.valType(x.Elem)
 		e.limits(x.Min, x.Max, x.HasMax)
 		e.imp(x.Import)
 	}
@@ -175,7 +192,7 @@ func EncodeMeta(m *Module) []byte {
 	for i := range m.Globals {
 		x := &m.Globals[i]
 		e.num32(x.Offset)
-		e.byte(x.Type.Code())
+		e.valType(x.Type)
 		e.bool(x.Mutable)
 		e.imp(x.Import)
 	}

@@ -81,8 +81,17 @@ func fuelled(f Fuel) *Module {
 	return m
 }
 
+// typed is a module whose references say more than their class.
+func typed() *Module {
+	m := sample()
+	m.Types[1] = FuncType{Params: []ValType{abi.RefTo(1), I64, F32, abi.RefTo(0).NotNull()}, Results: []ValType{FuncRef.NotNull(), ExternRef.NotNull(), V128}}
+	m.Tables[0].Elem, m.Tables[1].Elem = ExternRef.NotNull(), abi.RefTo(1).NotNull()
+	m.Globals[0].Type, m.Globals[1].Type = abi.RefTo(0), abi.RefTo(1).NotNull()
+	return m
+}
+
 func TestRoundTrip(t *testing.T) {
-	for _, m := range []*Module{sample(), least(), without(), fuelled(Fuel{}), fuelled(Fuel{Slack: true, Costs: "call 7\n"})} {
+	for _, m := range []*Module{sample(), typed(), least(), without(), fuelled(Fuel{}), fuelled(Fuel{Slack: true, Costs: "call 7\n"})} {
 		got, err := Decode(Encode(m), sampleSizes)
 		if err != nil {
 			t.Fatal(err)
@@ -114,6 +123,12 @@ func TestInvalid(t *testing.T) {
 		{"type 2 of type slot 1", func(m *Module) { m.SlotTypes[1] = 2 }},
 		{"slot of function 0", func(m *Module) { m.SlotTypes = append(m.SlotTypes, 1) }},
 		{"value type", func(m *Module) { m.Types[1].Params[0] = abi.ValTypeUnknown }},
+		{"type 2, which type 1 refers to", func(m *Module) { m.Types[1].Params[0] = abi.RefTo(2) }},
+		{"type 1, which type 0 refers to", func(m *Module) { m.Types[0].Results = []ValType{abi.RefTo(1).NotNull()} }},
+		{"type 2, which table 1 refers to", func(m *Module) { m.Tables[1].Elem = abi.RefTo(2).NotNull() }},
+		{"type 1000000, which global 1 refers to", func(m *Module) { m.Globals[1].Type = abi.RefTo(1_000_000) }},
+		{"reference type", func(m *Module) { m.Globals[1].Type = I32.NotNull() }},
+		{"reference type", func(m *Module) { m.Globals[1].Type = ExternRef | abi.RefTo(0)&^FuncRef }},
 		{"function type too long", func(m *Module) { m.Types[1].Params = make([]ValType, 1<<16) }},
 
 		{"memory slot 0, at 48" + apart, func(m *Module) { m.Memories[0].Slot = 48 }}, // a helper's
@@ -263,7 +278,7 @@ func rehash(b []byte) []byte {
 // TestMutated changes random bytes of the payloads: Decode answers, and what it accepts
 // survives another round.
 func TestMutated(t *testing.T) {
-	s := Encode(sample())
+	s := Encode(typed())
 	r := rand.New(rand.NewPCG(1, 2))
 	accepted := 0
 	for range 20000 {
@@ -290,7 +305,7 @@ func TestMutated(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	s := Encode(sample())
+	s := Encode(typed())
 	f.Add(s.Meta, s.Traps, s.StackMaps, s.Calls)
 	f.Fuzz(func(t *testing.T, a, b, c, d []byte) {
 		m, err := Decode(Sections{rehash(a), rehash(b), rehash(c), rehash(d)}, sampleSizes)

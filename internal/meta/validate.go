@@ -133,6 +133,11 @@ func (v *validator) entities() {
 	for i := range m.Types {
 		t := &m.Types[i]
 		v.require(len(t.Params) <= math.MaxUint16 && len(t.Results) <= math.MaxUint16, "type %d has too many parameters or results", i)
+		for _, types := range [2][]ValType{t.Params, t.Results} {
+			for _, x := range types {
+				v.refersTo(x, i+1, "type", i) // itself at most
+			}
+		}
 	}
 	for i, t := range m.SlotTypes {
 		v.require(uint64(t) < uint64(len(m.Types)), "type %d of type slot %d", t, i)
@@ -144,10 +149,21 @@ func (v *validator) entities() {
 	for i := range m.Tables {
 		t := &m.Tables[i]
 		v.limits(t.Min, t.Max, abi.MaxTableElements, "table", i)
-		v.require(t.Elem == FuncRef || t.Elem == ExternRef, "element type of table %d", i)
+		v.require(t.Elem.IsRef(), "element type of table %d", i)
+		v.refersTo(t.Elem, len(m.Types), "table", i)
 	}
 	v.importsFirst(len(m.Tables), "table", func(i int) bool { return m.Tables[i].Import != nil })
+	for i := range m.Globals {
+		v.refersTo(m.Globals[i].Type, len(m.Types), "global", i)
+	}
 	v.importsFirst(len(m.Globals), "global", func(i int) bool { return m.Globals[i].Import != nil })
+}
+
+// refersTo checks that what t refers to is among the first types.
+func (v *validator) refersTo(t ValType, types int, what string, i int) {
+	if n, ok := t.TypeIndex(); ok && int64(n) >= int64(types) {
+		v.require(false, "type %d, which %s %d refers to", n, what, i)
+	}
 }
 
 // datas checks where the bytes of static data segments come from, each byte for one of them, and go to.

@@ -31,7 +31,7 @@ type unit struct {
 func pushesOne(op wasmfront.Opcode) bool {
 	switch op {
 	case wasmfront.OpSelect, wasmfront.OpSelectT, wasmfront.OpLocalGet, wasmfront.OpLocalTee, wasmfront.OpGlobalGet, wasmfront.OpTableGet,
-		wasmfront.OpTableSize, wasmfront.OpTableGrow, wasmfront.OpRefNull, wasmfront.OpRefIsNull, wasmfront.OpRefFunc:
+		wasmfront.OpTableSize, wasmfront.OpTableGrow, wasmfront.OpRefNull, wasmfront.OpRefIsNull, wasmfront.OpRefFunc, wasmfront.OpRefAsNonNull:
 		return true
 	}
 	return false
@@ -43,7 +43,7 @@ func pushes(op *wasmfront.Operator) int {
 	switch info.Imm {
 	case wasmfront.ImmBlock:
 		return len(op.Params)
-	case wasmfront.ImmFunc, wasmfront.ImmCallIndirect:
+	case wasmfront.ImmFunc, wasmfront.ImmCallIndirect, wasmfront.ImmType:
 		if op.Op != wasmfront.OpRefFunc {
 			return len(op.Results)
 		}
@@ -58,6 +58,10 @@ func pushes(op *wasmfront.Operator) int {
 		return len(op.Results)
 	case op.Op == wasmfront.OpElse, op.Op == wasmfront.OpBrIf:
 		return len(op.Params)
+	case op.Op == wasmfront.OpBrOnNull:
+		return len(op.Params) + 1
+	case op.Op == wasmfront.OpBrOnNonNull:
+		return len(op.Params) - 1
 	case pushesOne(op.Op):
 		return 1
 	}
@@ -71,7 +75,7 @@ func leaving(op *wasmfront.Operator) (int, bool) {
 		return 0, true
 	case wasmfront.OpBr, wasmfront.OpReturn, wasmfront.OpReturnCall:
 		return len(op.Params), true
-	case wasmfront.OpBrTable, wasmfront.OpReturnCallIndirect:
+	case wasmfront.OpBrTable, wasmfront.OpReturnCallIndirect, wasmfront.OpReturnCallRef:
 		return len(op.Params) + 1, true
 	}
 	return 0, false

@@ -70,9 +70,10 @@ func (r *Running) RecordsName() string { return r.name(ofRecords, 0) }
 func (r *Running) RefsName() string    { return r.name(ofRefs, 0) }
 func (r *Running) EndName() string     { return r.name(ofEnd, 0) }
 
-// Instrument returns the module to run for the initialisation of wasm. The errors are those of validation, and an *Error.
+// Instrument returns the module to run for the initialisation of wasm. The errors are those of validation, and an *Error. Typed function references are no feature
+// that modules to be instrumented may need, as what is added refers to functions by funcref.
 func Instrument(wasm []byte, features wasmfront.Features) (*Running, error) {
-	m, err := validate.All(wasm, validate.Config{Features: features})
+	m, err := validate.All(wasm, validate.Config{Features: features &^ wasmfront.FeatureFunctionReferences})
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type encoder struct {
 
 // Encode puts the module together. It fails if something that is dead is used.
 func (m *Module) Encode() ([]byte, error) {
-	e := &encoder{m: m}
+	e := &encoder{m: m, types: slices.Clone(m.Types)}
 	e.funcs = number(m.Funcs, func(f *Func) bool { return f.Dead })
 	e.tables = number(m.Tables, func(t *Table) bool { return t.Dead })
 	e.memories = number(m.Memories, func(x *Memory) bool { return x.Dead })
@@ -40,7 +40,10 @@ func (m *Module) Encode() ([]byte, error) {
 		return encode.Unsigned(b, uint64(e.typeIndex(&f.Type))), true
 	}))
 	rest = section(rest, 4, vec(m.Tables, func(b []byte, t *Table) ([]byte, bool) {
-		return encode.Limits(append(b, t.Type.Elem.Code()), t.Type.Limits), !t.Dead && t.Import == nil
+		if t.Dead || t.Import != nil {
+			return b, false
+		}
+		return e.table(b, t), true
 	}))
 	rest = section(rest, 5, vec(m.Memories, func(b []byte, x *Memory) ([]byte, bool) {
 		return encode.Limits(b, x.Type.Limits), !x.Dead && x.Import == nil
@@ -153,7 +156,7 @@ func (e *encoder) imports() []byte {
 	}
 	for i := range e.m.Tables {
 		t := &e.m.Tables[i]
-		one(t.Import, t.Dead, abi.ExternTable, func(b []byte) []byte { return encode.Limits(append(b, t.Type.Elem.Code()), t.Type.Limits) })
+		one(t.Import, t.Dead, abi.ExternTable, func(b []byte) []byte { return encode.Limits(encode.ValType(b, t.Type.Elem), t.Type.Limits) })
 	}
 	for i := range e.m.Memories {
 		x := &e.m.Memories[i]
@@ -175,6 +178,18 @@ func (e *encoder) constant(b []byte, ops []wasmfront.ConstOp) []byte {
 		b = e.inst(b, &in)
 	}
 	return append(b, byte(wasmfront.OpEnd))
+}
+
+// table appends a table, with its initial value if it has one.
+func (e *encoder) table(b []byte, t *Table) []byte {
+	if t.Init != nil {
+		b = append(b, 0x40, 0)
+	}
+	b = encode.Limits(encode.ValType(b, t.Type.Elem), t.Type.Limits)
+	if t.Init != nil {
+		b = e.constant(b, t.Init)
+	}
+	return b
 }
 
 // elem appends an element segment, in the form with expressions if it has any but functions.
@@ -207,7 +222,7 @@ func (e *encoder) elem(b []byte, s *Elem) ([]byte, bool) {
 	switch {
 	case flags&3 == 0:
 	case exprs:
-		b = append(b, s.Type.Code())
+		b = encode.ValType(b, s.Type)
 	default:
 		b = append(b, 0) // functions
 	}
@@ -271,7 +286,7 @@ func (e *encoder) body(b []byte, f *Func) ([]byte, bool) {
 	}
 	code := encode.Unsigned(nil, uint64(len(groups)))
 	for _, g := range groups {
-		code = append(encode.Unsigned(code, g.n), g.t.Code())
+		code = encode.ValType(encode.Unsigned(code, g.n), g.t)
 	}
 	for i := range f.Code {
 		code = e.inst(code, &f.Code[i])
@@ -302,7 +317,7 @@ func (e *encoder) inst(b []byte, in *Inst) []byte {
 			b = encode.Unsigned(b, uint64(t))
 		}
 		b = encode.Unsigned(b, uint64(in.Index))
-	case wasmfront.ImmLabel:
+	case wasmfront.ImmLabel, wasmfront.ImmType: // types keep their indices
 		b = encode.Unsigned(b, uint64(in.Index))
 	case wasmfront.ImmFunc:
 		one(e.funcs, in.Index)
@@ -350,7 +365,7 @@ func (e *encoder) blockType(b []byte, t *wasmfront.FuncType) []byte {
 	case len(t.Params) == 0 && len(t.Results) == 0:
 		return append(b, 0x40)
 	case len(t.Params) == 0 && len(t.Results) == 1:
-		return append(b, t.Results[0].Code())
+		return encode.ValType(b, t.Results[0])
 	}
 	return encode.Signed(b, int64(e.typeIndex(t)))
 }

@@ -19,8 +19,11 @@ import (
 )
 
 // Module is a module whose entities keep their indices while they are marked as Dead. Imported ones
-// come first. Types are not listed: each use has its own. Custom sections are left out.
+// come first. Custom sections are left out.
 type Module struct {
+	// Types are those of the module if it has typed function references, which name them, so that they keep their indices. Otherwise they are not listed: each
+	// use has its own.
+	Types    []wasmfront.FuncType
 	Funcs    []Func
 	Tables   []Table
 	Memories []Memory
@@ -56,6 +59,7 @@ type Table struct {
 	Dead   bool
 	Import *Import
 	Type   wasmfront.TableType
+	Init   []wasmfront.ConstOp // what the elements are at first; nil if they are null
 }
 
 // Memory is a memory.
@@ -118,11 +122,18 @@ func (in *Inst) Imm() wasmfront.ImmKind { return in.Op.Info().Imm }
 
 // Decode takes a module apart. The error is that of validation, or says what is not supported.
 func Decode(b []byte, features wasmfront.Features) (*Module, error) {
-	wm, err := validate.All(b, validate.Config{Features: features})
+	wm, err := validate.All(b, validate.Config{Features: features &^ wasmfront.FeatureFunctionReferences})
+	typed := err != nil && features.Has(wasmfront.FeatureFunctionReferences)
+	if typed {
+		wm, err = validate.All(b, validate.Config{Features: features})
+	}
 	if err != nil {
 		return nil, err
 	}
 	m := &Module{Start: -1, Counted: wm.HasDataCount}
+	if typed {
+		m.Types = slices.Clone(wm.Types)
+	}
 	if wm.HasStart {
 		m.Start = int(wm.Start)
 	}
@@ -147,7 +158,7 @@ func Decode(b []byte, features wasmfront.Features) (*Module, error) {
 		m.Funcs = append(m.Funcs, f)
 	}
 	for i := range wm.Tables {
-		m.Tables = append(m.Tables, Table{Import: from(abi.ExternTable, i), Type: wm.TableType(uint32(i))})
+		m.Tables = append(m.Tables, Table{Import: from(abi.ExternTable, i), Type: wm.TableType(uint32(i)), Init: constant(&wm.Tables[i].Init)})
 	}
 	for i := range wm.Memories {
 		m.Memories = append(m.Memories, Memory{Import: from(abi.ExternMemory, i), Type: wm.MemoryType(uint32(i))})
@@ -207,14 +218,14 @@ func (f *Func) decode(wm *wasmfront.Module, i uint32) error {
 			in.Index2 = op.Index2
 		case wasmfront.ImmBrTable:
 			in.Index, in.Targets = op.Index, slices.Clone(op.Targets)
-		case wasmfront.ImmLabel, wasmfront.ImmFunc, wasmfront.ImmLocal, wasmfront.ImmGlobal, wasmfront.ImmTable, wasmfront.ImmElem,
+		case wasmfront.ImmLabel, wasmfront.ImmType, wasmfront.ImmFunc, wasmfront.ImmLocal, wasmfront.ImmGlobal, wasmfront.ImmTable, wasmfront.ImmElem,
 			wasmfront.ImmData, wasmfront.ImmMem:
 			in.Index = op.Index
 		case wasmfront.ImmTable2, wasmfront.ImmMem2, wasmfront.ImmElemTable, wasmfront.ImmDataMem:
 			in.Index, in.Index2 = op.Index, op.Index2
 		case wasmfront.ImmMemArg, wasmfront.ImmMemArgLane:
 			in.Index, in.Raw = op.Index, access(&op)
-		case wasmfront.ImmType, wasmfront.ImmTag, wasmfront.ImmOther:
+		case wasmfront.ImmTag, wasmfront.ImmOther:
 			return fmt.Errorf("function %d: %v is not supported", i, op.Op)
 		default:
 			in.Raw = wm.Bytes[op.Offset:v.Pos]
@@ -242,7 +253,7 @@ func (m *Module) Clone() *Module {
 	return &c
 }
 
-// Zero is code that pushes the zero or null of a type.
+// Zero is code that pushes the zero or null of a type. Of references that are never null there is none, so the null is refused there.
 func Zero(t wasmfront.ValType) Inst {
 	switch t {
 	case wasmfront.I32:
@@ -256,7 +267,7 @@ func Zero(t wasmfront.ValType) Inst {
 	case wasmfront.V128:
 		return Inst{Op: wasmfront.OpV128Const, Raw: append([]byte{0xFD, 0x0C}, make([]byte, 16)...)}
 	}
-	return Inst{Op: wasmfront.OpRefNull, Raw: []byte{byte(wasmfront.OpRefNull), t.Code()}}
+	return Inst{Op: wasmfront.OpRefNull, Raw: encode.HeapType([]byte{byte(wasmfront.OpRefNull)}, t)}
 }
 
 // Constant is code that pushes the value of a constant expression.

@@ -9,6 +9,7 @@ package encode
 import (
 	"encoding/binary"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
 )
 
@@ -45,9 +46,28 @@ func Section(b []byte, id byte, content []byte) []byte { return Sized(append(b, 
 func Types(b []byte, types []wasmfront.ValType) []byte {
 	b = Index(b, uint32(len(types)))
 	for _, t := range types {
-		b = append(b, t.Code())
+		b = ValType(b, t)
 	}
 	return b
+}
+
+// ValType appends a value type.
+func ValType(b []byte, t wasmfront.ValType) []byte {
+	switch {
+	case !t.IsTyped():
+		return append(b, t.Code())
+	case t.IsNotNull():
+		return HeapType(append(b, abi.CodeRef), t)
+	}
+	return HeapType(append(b, abi.CodeRefNull), t)
+}
+
+// HeapType appends what a reference type refers to.
+func HeapType(b []byte, t wasmfront.ValType) []byte {
+	if i, ok := t.TypeIndex(); ok {
+		return Signed(b, int64(i))
+	}
+	return append(b, t.Base().Code())
 }
 
 // FuncType appends the type of a function.
@@ -75,7 +95,7 @@ func Limits(b []byte, l wasmfront.Limits) []byte {
 
 // GlobalType appends the type of a global.
 func GlobalType(b []byte, t wasmfront.GlobalType) []byte {
-	b = append(b, t.Type.Code(), 0)
+	b = append(ValType(b, t.Type), 0)
 	if t.Mutable {
 		b[len(b)-1] = 1
 	}
@@ -97,7 +117,7 @@ func Const(b []byte, op *wasmfront.ConstOp) []byte {
 	case wasmfront.ImmV128:
 		b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, op.Bits), op.High)
 	case wasmfront.ImmRefType:
-		b = append(b, op.Type.Code())
+		b = HeapType(b, op.Type)
 	case wasmfront.ImmGlobal, wasmfront.ImmFunc:
 		b = Index(b, op.Index)
 	}

@@ -51,7 +51,7 @@ func (p *printer) functions() error {
 
 func (b *body) begin(m *wasmfront.Module, i uint32) {
 	in := m.Body(i)
-	b.Reader = wasmfront.Reader{Buf: m.Bytes, Pos: in.Offset, End: in.Offset + len(in.Bytes), Func: int(i)}
+	b.Reader = wasmfront.Reader{Buf: m.Bytes, Pos: in.Offset, End: in.Offset + len(in.Bytes), Func: int(i), NumTypes: uint32(len(m.Types))}
 	b.blocks, b.opened = append(b.blocks[:0], block{outer: -1}), 0
 	clear(b.inner)
 }
@@ -117,7 +117,7 @@ func (p *printer) blockStart(depth int) {
 	if t := b.op.Index; t != wasmfront.NoIndex {
 		p.typeUse(t, nil)
 	} else {
-		p.buf = wasmfront.AppendTypes(p.buf, "result", b.op.Results)
+		p.buf = wasmfront.AppendTypes(p.buf, "result", b.op.Results, p.index)
 	}
 	p.text("  ;; label = @")
 	p.number(uint32(depth))

@@ -14,7 +14,11 @@ func (p *printer) table(i uint32) {
 	t := p.m.TableType(i)
 	p.open("table", wasmfront.SpaceTable, i)
 	p.limits(t.Limits)
-	p.text(" " + t.Elem.String())
+	p.text(" ")
+	p.valType(t.Elem)
+	if x := &p.m.Tables[i]; x.HasInit {
+		p.constants(&x.Init)
+	}
 }
 
 func (p *printer) memory(i uint32) {
@@ -28,9 +32,12 @@ func (p *printer) global(i uint32) {
 	t := p.m.GlobalType(i)
 	p.open("global", wasmfront.SpaceGlobal, i)
 	if t.Mutable {
-		p.text(" (mut " + t.Type.String() + ")")
+		p.text(" (mut ")
+		p.valType(t.Type)
+		p.text(")")
 	} else {
-		p.text(" " + t.Type.String())
+		p.text(" ")
+		p.valType(t.Type)
 	}
 }
 
@@ -95,7 +102,8 @@ func (p *printer) elem(i uint32) {
 	if s.Exprs == nil {
 		p.text(" func")
 	} else {
-		p.text(" " + s.Type.String())
+		p.text(" ")
+		p.valType(s.Type)
 	}
 	for k, f := range s.Funcs {
 		p.listed(k)

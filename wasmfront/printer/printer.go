@@ -148,6 +148,9 @@ func (p *printer) newline(depth int) {
 
 func (p *printer) number(i uint32) { p.buf = wasmfront.AppendNumber(p.buf, 0, i) }
 
+// valType writes a value type.
+func (p *printer) valType(t wasmfront.ValType) { p.buf = wasmfront.AppendType(p.buf, t, p.index) }
+
 // ref writes a reference to an entity.
 func (p *printer) ref(space wasmfront.IndexSpace, i uint32) { p.buf = p.index(p.buf, space, i) }
 
@@ -193,7 +196,7 @@ func (p *printer) open(keyword string, space wasmfront.IndexSpace, i uint32) {
 // signature writes a type, with what names of parameters there are.
 func (p *printer) signature(t *wasmfront.FuncType, params []symbol) {
 	p.variables("param", t.Params, 0, params)
-	p.buf = wasmfront.AppendTypes(p.buf, "result", t.Results)
+	p.buf = wasmfront.AppendTypes(p.buf, "result", t.Results, p.index)
 }
 
 // variables writes parameters or locals, of which the first has an index, those
@@ -204,13 +207,15 @@ func (p *printer) variables(keyword string, ts []wasmfront.ValType, first uint32
 		for n < len(ts) && !symbolAt(syms, first+uint32(n)).named {
 			n++
 		}
-		p.buf = wasmfront.AppendTypes(p.buf, keyword, ts[:n])
+		p.buf = wasmfront.AppendTypes(p.buf, keyword, ts[:n], p.index)
 		if n < len(ts) {
 			p.text(" (" + keyword)
 			s := symbolAt(syms, first+uint32(n))
 			p.identifier(s)
 			p.annotation(s)
-			p.text(" " + ts[n].String() + ")")
+			p.text(" ")
+			p.valType(ts[n])
+			p.text(")")
 			n++
 		}
 		ts, first = ts[n:], first+uint32(n)

@@ -23,7 +23,7 @@ func (o *operators) bodyOf(m *wasmfront.Module, i uint32) bodyReader {
 	b := bodyReader{Reader: wasmfront.Reader{Buf: body.Bytes, End: len(body.Bytes)}, ops: o}
 	for n := b.U32(); n > 0 && b.More(); n-- {
 		b.U32()
-		b.ValType(m.Features)
+		b.SkipValType()
 	}
 	b.refused = b.Err != nil
 	return b
@@ -67,8 +67,8 @@ func (b *bodyReader) next() (op wasmfront.Opcode, index uint32) {
 			return endOfBody, 0
 		}
 		seen |= t
-		if at++; t&accesses != 0 && at < len(buf) && buf[at]&wasmfront.WithMemory != 0 {
-			n++ // the index of the memory
+		if at++; t&(accesses|opens) != 0 && at < len(buf) && hasOneMore(t, buf[at]) {
+			n++
 		}
 		for ; n > 0; n-- {
 			for at < len(buf) && buf[at] >= 0x80 {
@@ -79,6 +79,15 @@ func (b *bodyReader) next() (op wasmfront.Opcode, index uint32) {
 	}
 	b.pass(seen, len(buf))
 	return endOfBody, 0
+}
+
+// hasOneMore reports whether immediates that begin with b have a number more than the operator's trait t says: the index of the memory, or what the type of the
+// block's result refers to.
+func hasOneMore(t trait, b byte) bool {
+	if t&opens != 0 {
+		return wasmfront.BeginsRef(b)
+	}
+	return b&wasmfront.WithMemory != 0
 }
 
 // pass notes that operators of the traits seen are in front of at.
@@ -125,14 +134,15 @@ func isDirectCall(op wasmfront.Opcode, e effect.Set) bool {
 }
 
 // trait is what next needs to know of an operator of one byte: how many numbers in LEB128 follow and nothing else, or many if next has to look; whether
-// it accesses memory; and above that its effects.
+// it accesses memory, or opens a block; and above that its effects.
 type trait uint32
 
 const (
 	numbers   trait = 3
 	many            = numbers
 	accesses  trait = 4
-	traitBits       = 3
+	opens     trait = 8
+	traitBits       = 4
 )
 
 // shortImms is what the traits of an operator say of its immediates.
@@ -141,10 +151,10 @@ var shortImms = func() (t [wasmfront.NumImmKinds]trait) {
 		t[imm] = many
 	}
 	t[wasmfront.ImmNone] = 0
-	for _, imm := range []wasmfront.ImmKind{wasmfront.ImmBlock, wasmfront.ImmLabel, wasmfront.ImmLocal, wasmfront.ImmGlobal, wasmfront.ImmI32, wasmfront.ImmI64} {
+	for _, imm := range []wasmfront.ImmKind{wasmfront.ImmLabel, wasmfront.ImmType, wasmfront.ImmLocal, wasmfront.ImmGlobal, wasmfront.ImmI32, wasmfront.ImmI64} {
 		t[imm] = 1
 	}
-	t[wasmfront.ImmCallIndirect], t[wasmfront.ImmMemArg] = 2, 2|accesses
+	t[wasmfront.ImmBlock], t[wasmfront.ImmCallIndirect], t[wasmfront.ImmMemArg] = 1|opens, 2, 2|accesses
 	return t
 }()
 
@@ -167,10 +177,11 @@ func AppendCalls(dst []uint32, m *wasmfront.Module, i uint32) []uint32 {
 // completeness; a form that no operator accepted has is nil.
 var skips = [wasmfront.NumImmKinds]func(r *wasmfront.Reader){
 	wasmfront.ImmNone:         func(*wasmfront.Reader) {},
-	wasmfront.ImmBlock:        func(r *wasmfront.Reader) { r.S33() },
+	wasmfront.ImmBlock:        (*wasmfront.Reader).SkipBlockType,
 	wasmfront.ImmLabel:        skipIndex,
 	wasmfront.ImmBrTable:      skipBrTable,
 	wasmfront.ImmFunc:         skipIndex,
+	wasmfront.ImmType:         skipIndex,
 	wasmfront.ImmCallIndirect: skipTwo,
 	wasmfront.ImmLocal:        skipIndex,
 	wasmfront.ImmGlobal:       skipIndex,
@@ -191,7 +202,7 @@ var skips = [wasmfront.NumImmKinds]func(r *wasmfront.Reader){
 	wasmfront.ImmI64:          func(r *wasmfront.Reader) { r.S64() },
 	wasmfront.ImmF32:          func(r *wasmfront.Reader) { r.Bytes(4) },
 	wasmfront.ImmF64:          func(r *wasmfront.Reader) { r.Bytes(8) },
-	wasmfront.ImmRefType:      func(r *wasmfront.Reader) { r.Byte() },
+	wasmfront.ImmRefType:      func(r *wasmfront.Reader) { r.S33() },
 	wasmfront.ImmSelect:       skipTypes,
 }
 
@@ -212,4 +223,8 @@ func skipBrTable(r *wasmfront.Reader) {
 	}
 }
 
-func skipTypes(r *wasmfront.Reader) { r.Bytes(int(r.U32())) }
+func skipTypes(r *wasmfront.Reader) {
+	for n := r.U32(); n > 0 && r.Err == nil; n-- {
+		r.SkipValType()
+	}
+}

@@ -66,7 +66,7 @@ func (t *Translator) count(op *wasmfront.Operator) {
 // carried returns how many values a branch or a return takes along.
 func (t *Translator) carried(op *wasmfront.Operator) uint64 {
 	switch op.Op {
-	case wasmfront.OpBr, wasmfront.OpBrIf, wasmfront.OpBrTable:
+	case wasmfront.OpBr, wasmfront.OpBrIf, wasmfront.OpBrTable, wasmfront.OpBrOnNull, wasmfront.OpBrOnNonNull:
 		return uint64(len(t.frameAt(op.Index).types))
 	case wasmfront.OpReturn:
 		return uint64(len(t.frames[0].types))

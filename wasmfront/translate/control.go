@@ -199,6 +199,27 @@ func (t *Translator) brIf(op *wasmfront.Operator, _ *handler) {
 	t.enter(next, true)
 }
 
+// brOnNull: a branch takes what is below the reference, which stays where it is not null.
+func (t *Translator) brOnNull(op *wasmfront.Operator, _ *handler) {
+	x := t.pop()
+	null := t.isNull(x)
+	taken := t.branchTo(t.frameAt(op.Index))
+	next := t.ssa.newSingle()
+	t.branch(null, taken, t.ssa.edgeTo(next, nil))
+	t.enter(next, true)
+	t.push(x)
+}
+
+// brOnNonNull: a branch takes the reference along, which is dropped where it is null.
+func (t *Translator) brOnNonNull(op *wasmfront.Operator, _ *handler) {
+	null := t.isNull(t.stack[len(t.stack)-1])
+	taken := t.branchTo(t.frameAt(op.Index))
+	t.pop()
+	next := t.ssa.newSingle()
+	t.branch(null, t.ssa.edgeTo(next, nil), taken)
+	t.enter(next, true)
+}
+
 // brTable makes one edge per label that occurs, however often.
 func (t *Translator) brTable(op *wasmfront.Operator, _ *handler) {
 	index := t.pop()
@@ -256,7 +277,20 @@ func (t *Translator) callIndirect(op *wasmfront.Operator, _ *handler) {
 	index := t.tableIndex(op.Index2, abi.TrapUndefinedElement)
 	callee := t.b.Entity(clif.OpTableGet, clif.FuncRef, op.Index2, index)
 	sig := clif.SigIndex(op.Index)
-	t.b.SigCheck(sig, callee)
+	elem := t.m.TableType(op.Index2).Elem
+	if of, typed := elem.TypeIndex(); typed && t.m.SameType(of, op.Index) {
+		t.trapIfNull(callee, elem, abi.TrapUninitializedElement)
+	} else {
+		t.b.SigCheck(sig, callee)
+	}
 	first := t.b.CallRef(sig, callee, t.popN(len(op.Params)))
+	t.pushResults(first, len(op.Results))
+}
+
+// callRef: the reference has the type, but may be null.
+func (t *Translator) callRef(op *wasmfront.Operator, _ *handler) {
+	callee := t.pop()
+	t.trapIfNull(callee, op.Type, abi.TrapNullReference)
+	first := t.b.CallRef(clif.SigIndex(op.Index), callee, t.popN(len(op.Params)))
 	t.pushResults(first, len(op.Results))
 }

@@ -17,9 +17,14 @@ func Module(m *wasmfront.Module, names *wasmfront.Names) *clif.Module {
 // ModuleUntil is Module that polls a flag, which may be nil, and leaves it in the result.
 func ModuleUntil(m *wasmfront.Module, names *wasmfront.Names, end *stop.Flag) *clif.Module {
 	cm := &clif.Module{Name: names.Module, NumImportedFuncs: int(m.NumImportedFuncs), Stop: end}
+	records := abi.RecordsOf(m.Types, end.Poll)
 	for i := range m.Types {
 		end.Poll()
-		cm.Sigs = append(cm.Sigs, clif.Signature{Params: clif.TypesOf(m.Types[i].Params), Results: clif.TypesOf(m.Types[i].Results)})
+		sig := clif.Signature{Params: clif.TypesOf(m.Types[i].Params), Results: clif.TypesOf(m.Types[i].Results)}
+		if m.Types[i].IsTyped() {
+			sig.Typed = &clif.TypedSig{FuncType: m.Types[i], Record: string(records.Of(uint32(i)))}
+		}
+		cm.Sigs = append(cm.Sigs, sig)
 	}
 	for i := range m.Funcs {
 		end.Poll()
@@ -29,7 +34,7 @@ func ModuleUntil(m *wasmfront.Module, names *wasmfront.Names, end *stop.Flag) *c
 	}
 	for i := range m.Tables {
 		t := &m.Tables[i]
-		cm.Tables = append(cm.Tables, clif.TableDecl{Elem: clif.TypeOf(t.Elem), Min: t.Min, Max: t.Max, HasMax: t.HasMax})
+		cm.Tables = append(cm.Tables, clif.TableDecl{Elem: clif.TypeOf(t.Elem), Typed: typedRef(records, t.Elem), Min: t.Min, Max: t.Max, HasMax: t.HasMax})
 	}
 	for i := range m.Memories {
 		t := &m.Memories[i]
@@ -38,7 +43,7 @@ func ModuleUntil(m *wasmfront.Module, names *wasmfront.Names, end *stop.Flag) *c
 	for i := range m.Globals {
 		end.Poll()
 		g := &m.Globals[i]
-		d := clif.GlobalDecl{Type: clif.TypeOf(g.Type), Mutable: g.Mutable}
+		d := clif.GlobalDecl{Type: clif.TypeOf(g.Type), Typed: typedRef(records, g.Type), Mutable: g.Mutable}
 		d.Init, _ = constBits(&g.Init)
 		cm.Globals = append(cm.Globals, d)
 	}
@@ -50,6 +55,14 @@ func ModuleUntil(m *wasmfront.Module, names *wasmfront.Names, end *stop.Flag) *c
 	cm.Sigs = append(cm.Sigs, clif.Signature{})
 	cm.Funcs = append(cm.Funcs, clif.FuncDecl{Sig: clif.SigIndex(len(cm.Sigs) - 1), Name: "init"})
 	return cm
+}
+
+// typedRef returns what t says beyond its class, or nil.
+func typedRef(records *abi.Records, t wasmfront.ValType) *clif.TypedRef {
+	if !t.IsTyped() {
+		return nil
+	}
+	return &clif.TypedRef{Type: t, Own: records.Own(t)}
 }
 
 func declareImports(cm *clif.Module, m *wasmfront.Module) {
@@ -150,6 +163,7 @@ func (t *Translator) Init(f *clif.Func) {
 			t.b.EntityEffect(clif.OpGlobalSet, clif.TypeOf(g.Type), uint32(i), 0, t.constExpr(&g.Init))
 		}
 	}
+	t.initTables()
 	t.initElems()
 	t.initDatas()
 	if m.HasStart {
@@ -159,6 +173,22 @@ func (t *Translator) Init(f *clif.Func) {
 	t.b.Return(nil)
 	t.ssa.removeTrivial()
 	t.ssa.finish()
+}
+
+// initTables fills the tables that have an initial value other than null.
+func (t *Translator) initTables() {
+	for i := range t.m.Tables {
+		x := &t.m.Tables[i]
+		if t.f.Stop.Poll(); !x.HasInit || t.full() {
+			continue
+		}
+		if bits, ok := constBits(&x.Init); ok && bits == 0 {
+			continue // tables are made of nulls
+		}
+		t.b.Src = uint32(x.Offset)
+		value := t.constExpr(&x.Init)
+		t.b.EntityEffect(clif.OpTableFill, clif.TypeOf(x.Elem), uint32(i), 0, t.b.Iconst(clif.I64, 0), value, t.b.Iconst(clif.I64, x.Min))
+	}
 }
 
 func (t *Translator) initElems() {

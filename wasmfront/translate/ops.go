@@ -188,8 +188,23 @@ func (t *Translator) refNull(op *wasmfront.Operator, _ *handler) {
 }
 
 func (t *Translator) refIsNull(*wasmfront.Operator, *handler) {
-	x := t.pop()
-	t.push(t.b.Unary(clif.OpRefIsNull, t.f.TypeOf(x), x))
+	t.push(t.isNull(t.pop()))
+}
+
+// isNull returns whether x is null, an i32.
+func (t *Translator) isNull(x clif.Value) clif.Value {
+	return t.b.Unary(clif.OpRefIsNull, t.f.TypeOf(x), x)
+}
+
+// trapIfNull traps if x, a reference of type from, is null, unless the type says that it never is.
+func (t *Translator) trapIfNull(x clif.Value, from wasmfront.ValType, code abi.TrapCode) {
+	if !from.IsNotNull() {
+		t.b.TrapIf(t.isNull(x), code)
+	}
+}
+
+func (t *Translator) refAsNonNull(op *wasmfront.Operator, _ *handler) {
+	t.trapIfNull(t.stack[len(t.stack)-1], op.Type, abi.TrapNullReference)
 }
 
 func (t *Translator) refFunc(op *wasmfront.Operator, _ *handler) {

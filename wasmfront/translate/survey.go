@@ -256,6 +256,14 @@ func (s *Survey) declareTables(cm *clif.Module) {
 			left -= t.Min
 		}
 	}
+	for i := range s.m.Tables {
+		// An initial value, of which constBits knows null only, stands between the segments.
+		if t := &s.m.Tables[i]; t.HasInit {
+			if _, null := constBits(&t.Init); !null {
+				fixed[i] = false
+			}
+		}
+	}
 	for i := range s.m.Elems {
 		s.stop.PollAt(i)
 		e := &s.m.Elems[i]

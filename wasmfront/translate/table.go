@@ -192,6 +192,10 @@ var handlers = [256]handler{
 	wasmfront.OpRefNull:           {run: (*Translator).refNull},
 	wasmfront.OpRefIsNull:         {run: (*Translator).refIsNull},
 	wasmfront.OpRefFunc:           {run: (*Translator).refFunc},
+	wasmfront.OpRefAsNonNull:      {run: (*Translator).refAsNonNull},
+	wasmfront.OpBrOnNull:          {run: (*Translator).brOnNull},
+	wasmfront.OpBrOnNonNull:       {run: (*Translator).brOnNonNull},
+	wasmfront.OpCallRef:           {run: (*Translator).callRef},
 }
 
 // miscHandlers translates the operators with the prefix 0xFC, by the number

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -23,8 +24,12 @@ type Func struct {
 
 	locals    []wasmfront.ValType
 	numParams int
-	operands  []wasmfront.ValType
-	controls  []Frame
+	// unset tells which locals have no value yet, and sets are those that have got one in the blocks that are open, in order. Only locals of types that are
+	// never null have none at first; unset is as long as the locals if there are such, and else has no elements.
+	unset    []bool
+	sets     []uint32
+	operands []wasmfront.ValType
+	controls []Frame
 
 	// Copies of what the innermost frame says, for speed.
 	height      int
@@ -47,6 +52,7 @@ type Frame struct {
 	Results     []wasmfront.ValType
 
 	stamp uint32 // the br_table that checked this label last
+	sets  uint32 // how many locals had got their first value before the block
 }
 
 // LabelTypes are the types of the operands that a branch to the block takes.
@@ -70,7 +76,7 @@ func (v *Func) Begin(m *wasmfront.Module, index uint32) { v.beginAfter(m, index,
 func (v *Func) beginAfter(m *wasmfront.Module, index uint32, values int) {
 	body := m.Body(index)
 	v.Reader = wasmfront.Reader{
-		Buf: m.Bytes, Pos: body.Offset, End: body.Offset + len(body.Bytes), Func: int(index),
+		Buf: m.Bytes, Pos: body.Offset, End: body.Offset + len(body.Bytes), Func: int(index), NumTypes: uint32(len(m.Types)),
 	}
 	v.m, v.features, v.rules, v.index = m, m.Features, rules(), index
 	v.typ = m.FuncType(index)
@@ -80,25 +86,31 @@ func (v *Func) beginAfter(m *wasmfront.Module, index uint32, values int) {
 	v.numParams = len(v.typ.Params)
 	v.pass(v.Pos, len(v.typ.Params)+len(v.typ.Results))
 	v.locals = append(v.locals[:0], v.typ.Params...)
-	v.decodeLocals()
+	v.unset, v.sets = v.unset[:0], v.sets[:0]
+	if v.decodeLocals() {
+		v.findUnset()
+	}
 	v.pushControl(wasmfront.BlockFunc, v.Pos, nil, v.typ.Results)
 }
 
-func (v *Func) decodeLocals() {
+// decodeLocals reports whether some are never null.
+func (v *Func) decodeLocals() (notNull bool) {
 	for n := v.U32(); n > 0 && v.Reader.Err == nil; n-- {
 		at := v.Pos
 		count := v.U32()
 		t := v.ValType(v.features)
 		if v.Reader.Err != nil {
-			return
+			return notNull
 		}
+		notNull = notNull || t.IsNotNull()
 		if uint64(count)+uint64(len(v.locals)) > wasmfront.MaxLocals {
 			have := uint64(count) + uint64(len(v.locals))
 			v.FailLimit(at, wasmfront.LimitError{What: "locals", Want: have, Limit: wasmfront.MaxLocals}, "too many locals")
-			return
+			return notNull
 		}
 		v.addLocals(int(count), t)
 	}
+	return notNull
 }
 
 // addLocals appends n locals of type t. It copies what it has filled in, as a
@@ -112,6 +124,14 @@ func (v *Func) addLocals(n int, t wasmfront.ValType) {
 	}
 	for i := 1; i < n; i *= 2 {
 		copy(added[i:], added[:i])
+	}
+}
+
+// findUnset notes the locals that have no value at first.
+func (v *Func) findUnset() {
+	v.unset = slices.Grow(v.unset, len(v.locals))[:len(v.locals)]
+	for i, t := range v.locals {
+		v.unset[i] = i >= v.numParams && t.IsNotNull()
 	}
 }
 
@@ -173,7 +193,7 @@ func (v *Func) refuse(code wasmfront.Opcode, offset int) {
 	switch info := code.Info(); {
 	case v.Reader.Err != nil:
 	case info.Name != "":
-		v.FailFeature(offset, info.Feature, "unsupported operator %s", info.Name)
+		v.FailFeature(offset, info.Feature&^v.features, "unsupported operator %s", info.Name)
 	case code > 0xFF:
 		v.Fail(offset, "illegal opcode %02x %02x", v.Buf[offset], uint8(code))
 	default:
@@ -247,9 +267,17 @@ func (v *Func) popExpect(at int, want wasmfront.ValType) {
 		v.Fail(at, "type mismatch: expected %s but nothing on the stack", want)
 		return
 	}
-	if t := v.popOperand(at); t != wasmfront.TypeUnknown && t != want {
+	if t := v.popOperand(at); !v.fits(t, want) {
 		v.Fail(at, "type mismatch: expected %s but %s on the stack", want, t)
 	}
+}
+
+// unknownRef is the type of a reference in unreachable code of which nothing is known.
+const unknownRef = abi.UnknownRef
+
+// fits reports whether an operand of type t can be where want is wanted.
+func (v *Func) fits(t, want wasmfront.ValType) bool {
+	return t == want || t == wasmfront.TypeUnknown || t == unknownRef && want.IsRef() || v.m.Matches(t, want)
 }
 
 // popOperands pops operands of the types ts, the last first.
@@ -265,7 +293,7 @@ func (v *Func) checkTop(at int, ts []wasmfront.ValType) int {
 	v.pass(at, n)
 	have = have[len(have)-n:]
 	for i, want := range slices.Backward(ts[len(ts)-n:]) {
-		if t := have[i]; t != want && t != wasmfront.TypeUnknown {
+		if t := have[i]; t != want && !v.fits(t, want) {
 			v.Fail(at, "type mismatch: expected %s but %s on the stack", want, t)
 			return n
 		}
@@ -305,7 +333,7 @@ func (v *Func) pushControl(kind wasmfront.BlockKind, at int, params, results []w
 		v.chargeControls(at)
 	}
 	v.controls = append(stop.Room(nil, v.controls), Frame{
-		Kind: kind, Offset: at, Height: v.height, Params: params, Results: results, stamp: v.stamp,
+		Kind: kind, Offset: at, Height: v.height, Params: params, Results: results, stamp: v.stamp, sets: uint32(len(v.sets)),
 	})
 	v.pushOperands(params)
 }
@@ -330,6 +358,9 @@ func (v *Func) popControl(at int) *Frame {
 	v.popOperands(at, f.Results)
 	if len(v.operands) != v.height {
 		v.Fail(at, "type mismatch: values remaining on stack at end of block")
+	}
+	for ; len(v.sets) > int(f.sets); v.sets = v.sets[:len(v.sets)-1] {
+		v.unset[v.sets[len(v.sets)-1]] = true // where the block did not go on, it has no value
 	}
 	v.controls = v.controls[:len(v.controls)-1]
 	if n := len(v.controls); n > 0 {

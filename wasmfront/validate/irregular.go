@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/wasmfront"
 )
@@ -42,18 +43,19 @@ func runElse(v *Func, op *wasmfront.Operator, _ *rule) {
 func runEnd(v *Func, op *wasmfront.Operator, _ *rule) {
 	f := v.popControl(op.Offset)
 	op.Block, op.Params, op.Results = f.Kind, f.Params, f.Results
-	if f.Kind == wasmfront.BlockIf && !equalTypes(f.Params, f.Results) {
+	if f.Kind == wasmfront.BlockIf && !v.matchAll(f.Params, f.Results) {
 		v.Fail(op.Offset, "type mismatch: if without else must have the same parameters and results")
 	}
 	v.pushOperands(f.Results)
 }
 
-func equalTypes(a, b []wasmfront.ValType) bool {
+// matchAll reports whether values of the types a can be where b are wanted.
+func (v *Func) matchAll(a, b []wasmfront.ValType) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for i := range a {
-		if a[i] != b[i] {
+		if a[i] != b[i] && !v.m.Matches(a[i], b[i]) {
 			return false
 		}
 	}
@@ -149,7 +151,7 @@ func (v *Func) indirectCallee(op *wasmfront.Operator) bool {
 	case int64(op.Index) >= int64(len(v.m.Types)):
 		v.Fail(op.Offset, "unknown type %d", op.Index)
 		return false
-	case elem != wasmfront.FuncRef:
+	case elem.Base() != wasmfront.FuncRef:
 		v.Fail(op.Offset, "type mismatch: indirect call through a table of %s", elem)
 		return false
 	}
@@ -176,7 +178,7 @@ func runCallIndirect(v *Func, op *wasmfront.Operator, _ *rule) {
 // tail finishes a tail call.
 func (v *Func) tail(op *wasmfront.Operator) {
 	v.popOperands(op.Offset, op.Params)
-	if !equalTypes(op.Results, v.typ.Results) {
+	if !v.matchAll(op.Results, v.typ.Results) {
 		v.Fail(op.Offset, "type mismatch: tail call of a function with other results")
 	}
 	v.setUnreachable()
@@ -203,7 +205,7 @@ func runSelect(v *Func, op *wasmfront.Operator, _ *rule) {
 	if a == wasmfront.TypeUnknown {
 		a, b = b, a
 	}
-	if a.IsRef() || b != wasmfront.TypeUnknown && a != b {
+	if a.IsRef() || a == unknownRef || b != wasmfront.TypeUnknown && a != b {
 		v.Fail(op.Offset, "type mismatch: select of %s and %s", a, b)
 	}
 	op.Type = a
@@ -234,18 +236,34 @@ func (v *Func) local(op *wasmfront.Operator) {
 
 func runLocalGet(v *Func, op *wasmfront.Operator, _ *rule) {
 	v.local(op)
+	if op.Type.IsNotNull() && v.isUnset(op.Index) {
+		v.Fail(op.Offset, "uninitialized local %d", op.Index)
+	}
 	v.pushOperand(op.Type)
 }
 
 func runLocalSet(v *Func, op *wasmfront.Operator, _ *rule) {
 	v.local(op)
 	v.popExpect(op.Offset, op.Type)
+	v.set(op)
 }
 
 func runLocalTee(v *Func, op *wasmfront.Operator, _ *rule) {
 	v.local(op)
 	v.popExpect(op.Offset, op.Type)
+	v.set(op)
 	v.pushOperand(op.Type)
+}
+
+// isUnset reports whether a local has no value yet.
+func (v *Func) isUnset(local uint32) bool { return int(local) < len(v.unset) && v.unset[local] }
+
+// set notes that the local of op has a value up to the end of the innermost block.
+func (v *Func) set(op *wasmfront.Operator) {
+	if op.Type.IsNotNull() && v.isUnset(op.Index) {
+		v.unset[op.Index] = false
+		v.sets = append(v.sets, op.Index)
+	}
 }
 
 // global decodes the index of a global.
@@ -303,10 +321,96 @@ func runRefNull(v *Func, op *wasmfront.Operator, _ *rule) {
 	v.pushOperand(op.Type)
 }
 
-func runRefIsNull(v *Func, op *wasmfront.Operator, _ *rule) {
-	op.Type = v.popOperand(op.Offset)
-	if op.Type != wasmfront.TypeUnknown && !op.Type.IsRef() {
-		v.Fail(op.Offset, "type mismatch: ref.is_null of %s", op.Type)
+// popRef pops a reference of any type.
+func (v *Func) popRef(op *wasmfront.Operator) wasmfront.ValType {
+	switch t := v.popOperand(op.Offset); {
+	case t == wasmfront.TypeUnknown:
+		return unknownRef
+	case t != unknownRef && !t.IsRef():
+		v.Fail(op.Offset, "type mismatch: %s of %s", op.Op, t)
+		return unknownRef
+	default:
+		return t
 	}
+}
+
+func runRefIsNull(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Type = v.popRef(op)
 	v.pushOperand(wasmfront.I32)
+}
+
+func runRefFunc(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Index = v.U32()
+	switch {
+	case int64(op.Index) >= int64(len(v.m.Funcs)):
+		v.Fail(op.Offset, "unknown function %d", op.Index)
+	case !v.m.IsDeclared(op.Index):
+		v.Fail(op.Offset, "undeclared function reference %d", op.Index)
+	default:
+		v.pushOperand(v.m.RefToFunc(op.Index))
+	}
+}
+
+func runRefAsNonNull(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Type = v.popRef(op)
+	v.pushOperand(op.Type.NotNull())
+}
+
+// runBrOnNull: a branch takes what lies below the reference; else the reference stays, and is not null.
+func runBrOnNull(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Index = v.U32()
+	op.Type = v.popRef(op)
+	if f := v.label(op.Offset, op.Index); f != nil {
+		op.Params = f.LabelTypes()
+		v.popOperands(op.Offset, op.Params)
+		v.pushOperands(op.Params)
+	}
+	v.pushOperand(op.Type.NotNull())
+}
+
+// runBrOnNonNull: a branch takes the reference, which is not null, as the last operand; else it is dropped.
+func runBrOnNonNull(v *Func, op *wasmfront.Operator, _ *rule) {
+	op.Index = v.U32()
+	op.Type = v.popRef(op)
+	f := v.label(op.Offset, op.Index)
+	if f == nil {
+		return
+	}
+	op.Params = f.LabelTypes()
+	last := len(op.Params) - 1
+	if last < 0 || !v.fits(op.Type.NotNull(), op.Params[last]) {
+		v.Fail(op.Offset, "type mismatch: br_on_non_null of %s for a label that takes other operands", op.Type)
+		return
+	}
+	v.popOperands(op.Offset, op.Params[:last])
+	v.pushOperands(op.Params[:last])
+}
+
+// refCallee decodes the type of a call of a reference and pops the reference.
+func (v *Func) refCallee(op *wasmfront.Operator) bool {
+	op.Index = v.U32()
+	if int64(op.Index) >= int64(len(v.m.Types)) {
+		v.Fail(op.Offset, "unknown type %d", op.Index)
+		return false
+	}
+	op.Type = v.popRef(op)
+	if want := abi.RefTo(op.Index); !v.fits(op.Type, want) {
+		v.Fail(op.Offset, "type mismatch: expected %s but %s on the stack", want, op.Type)
+	}
+	t := &v.m.Types[op.Index]
+	op.Params, op.Results = t.Params, t.Results
+	return true
+}
+
+func runCallRef(v *Func, op *wasmfront.Operator, _ *rule) {
+	if v.refCallee(op) {
+		v.popOperands(op.Offset, op.Params)
+		v.pushOperands(op.Results)
+	}
+}
+
+func runReturnCallRef(v *Func, op *wasmfront.Operator, _ *rule) {
+	if v.refCallee(op) {
+		v.tail(op)
+	}
 }

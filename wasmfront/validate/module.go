@@ -155,7 +155,14 @@ func (c *checker) functions() {
 
 func (c *checker) tables() {
 	for i := range c.m.Tables {
-		c.table(&c.m.Tables[i])
+		t := &c.m.Tables[i]
+		c.table(t)
+		switch {
+		case t.HasInit: // which stands in front of the globals that the module defines
+			c.constExpr(&t.Init, t.Elem, int(c.m.NumImportedGlobals))
+		case t.Elem.IsNotNull() && i >= int(c.m.NumImportedTables):
+			c.fail(t.Offset, "type mismatch: table of %s without an initial value", t.Elem)
+		}
 	}
 }
 
@@ -240,8 +247,8 @@ func (c *checker) elems() {
 				return
 			}
 			c.constExpr(&e.OffExpr, wasmfront.I32, len(m.Globals))
-			if t := m.Tables[e.Table].Elem; t != e.Type && e.ItemsOffset() != 0 {
-				c.fail(e.ItemsOffset(), "type mismatch: segment of %s for a table of %s", e.Type, t)
+			if t := m.Tables[e.Table].Elem; !m.Matches(e.ItemType(), t) && e.ItemsOffset() != 0 {
+				c.fail(e.ItemsOffset(), "type mismatch: segment of %s for a table of %s", e.ItemType(), t)
 			}
 		}
 		for _, f := range e.Funcs {
@@ -287,7 +294,7 @@ func (c *checker) constExpr(e *wasmfront.ConstExpr, want wasmfront.ValType, numG
 			return
 		}
 	}
-	if e.End != 0 && (len(c.stack) != 1 || c.stack[0] != want) {
+	if e.End != 0 && (len(c.stack) != 1 || !c.m.Matches(c.stack[0], want)) {
 		c.fail(e.End, "type mismatch: constant expression must yield one %s", want)
 	}
 }
@@ -307,8 +314,9 @@ func (c *checker) constOp(op *wasmfront.ConstOp, numGlobals int) {
 	case wasmfront.OpRefFunc:
 		if int64(op.Index) >= int64(len(m.Funcs)) {
 			c.fail(op.Offset, "unknown function %d", op.Index)
+			return
 		}
-		c.stack = append(c.stack, wasmfront.FuncRef)
+		c.stack = append(c.stack, m.RefToFunc(op.Index))
 	case wasmfront.OpRefNull:
 		c.stack = append(c.stack, op.Type)
 	default:

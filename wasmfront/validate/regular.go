@@ -203,7 +203,7 @@ func (v *Func) elemType(at int, i uint32) wasmfront.ValType {
 		v.Fail(at, "unknown elem segment %d", i)
 		return wasmfront.TypeUnknown
 	}
-	return v.m.Elems[i].Type
+	return v.m.Elems[i].ItemType()
 }
 
 func runElem(v *Func, op *wasmfront.Operator, r *rule) {
@@ -215,7 +215,7 @@ func runElem(v *Func, op *wasmfront.Operator, r *rule) {
 func runElemTable(v *Func, op *wasmfront.Operator, r *rule) {
 	op.Index = v.U32()
 	op.Index2, op.Type = v.tableIndex(op.Offset)
-	if t := v.elemType(op.Offset, op.Index); t != op.Type {
+	if t := v.elemType(op.Offset, op.Index); !v.m.Matches(t, op.Type) {
 		v.Fail(op.Offset, "type mismatch: segment of %s for a table of %s", t, op.Type)
 	}
 	runSig(v, op, r)
@@ -230,19 +230,8 @@ func runTable2(v *Func, op *wasmfront.Operator, r *rule) {
 	var src wasmfront.ValType
 	op.Index, op.Type = v.tableIndex(op.Offset)
 	op.Index2, src = v.tableIndex(op.Offset)
-	if src != op.Type {
+	if !v.m.Matches(src, op.Type) {
 		v.Fail(op.Offset, "type mismatch: table of %s for a table of %s", src, op.Type)
-	}
-	runSig(v, op, r)
-}
-
-func runRefFunc(v *Func, op *wasmfront.Operator, r *rule) {
-	op.Index = v.U32()
-	switch {
-	case int64(op.Index) >= int64(len(v.m.Funcs)):
-		v.Fail(op.Offset, "unknown function %d", op.Index)
-	case !v.m.IsDeclared(op.Index):
-		v.Fail(op.Offset, "undeclared function reference %d", op.Index)
 	}
 	runSig(v, op, r)
 }

@@ -102,7 +102,6 @@ var regular = [wasmfront.NumImmKinds]runFunc{
 	wasmfront.ImmElemTable:  runElemTable,
 	wasmfront.ImmTable2:     runTable2,
 	wasmfront.ImmTable:      runTable,
-	wasmfront.ImmFunc:       runRefFunc, // of regular operators, ref.func alone
 }
 
 // irregular is for operators whose types depend on the context.
@@ -138,4 +137,10 @@ var irregular = [...]struct {
 	{wasmfront.OpTableFill, runTableFill},
 	{wasmfront.OpRefNull, runRefNull},
 	{wasmfront.OpRefIsNull, runRefIsNull},
+	{wasmfront.OpRefFunc, runRefFunc},
+	{wasmfront.OpRefAsNonNull, runRefAsNonNull},
+	{wasmfront.OpBrOnNull, runBrOnNull},
+	{wasmfront.OpBrOnNonNull, runBrOnNonNull},
+	{wasmfront.OpCallRef, runCallRef},
+	{wasmfront.OpReturnCallRef, runReturnCallRef},
 }

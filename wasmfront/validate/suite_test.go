@@ -169,6 +169,7 @@ var relaxations = []struct{ group, script, text, why string }{
 	{"v2", "elem", "unknown global", "constant expressions may use a module's own globals"},
 	{"v2", "global", "unknown global", "constant expressions may use a module's own globals"},
 	{"threads", "imports", "multiple tables", "reference-types"},
+	{"typed-function-references", "type-equivalence", "unknown type", "a type may refer to itself"},
 	{"v1", "imports", "multiple tables", "reference-types"},
 }
 

@@ -33,6 +33,7 @@ var fieldTable = [...]field{
 	{"export", 0, 0, "", (*assembler).exportField},
 	{"start", 0, 0, "", (*assembler).startField},
 	{"type", 0, 0, "", func(a *assembler, _ int) { a.skipRest() }}, // declareField has taken it
+	{"rec", 0, 0, "", func(a *assembler, _ int) { a.skipRest() }},  // and this
 }
 
 // skipRest skips what is left of a list, but for the parenthesis.
@@ -47,6 +48,9 @@ func (a *assembler) declareField() {
 	switch {
 	case a.At("type"):
 		a.typeField()
+		return
+	case a.At("rec"):
+		a.recField()
 		return
 	case a.Open("import"):
 		a.declareImport()
@@ -221,19 +225,17 @@ func (a *assembler) memoryType(b []byte) []byte {
 }
 
 func (a *assembler) tableType(b []byte) []byte {
-	from := len(b)
-	b = a.limits(append(b, 0))
-	b[from] = a.refType().Code()
-	return b
+	limits := a.limits(nil)
+	return append(encode.ValType(b, a.refType()), limits...)
 }
 
 func (a *assembler) globalType(b []byte) []byte {
 	if a.Open("mut") {
-		b = append(b, a.valType().Code(), 1)
+		b = append(encode.ValType(b, a.valType()), 1)
 		a.Close()
 		return b
 	}
-	return append(b, a.valType().Code(), 0)
+	return append(encode.ValType(b, a.valType()), 0)
 }
 
 // appendFixed appends limits that are the same.
@@ -263,19 +265,30 @@ func (a *assembler) tableField(at int) {
 	}
 	s := &a.sections[secTable]
 	if !a.atRefType() {
-		s.bytes = a.tableType(s.bytes)
-		if t := a.Token(); t.Kind == Open {
-			a.failFeature(t, wasmfront.FeatureFunctionReferences) // an initial value
+		t := a.tableType(nil)
+		if a.Token().Kind != Open {
+			s.bytes = append(s.bytes, t...)
+			return
 		}
+		const withInit, zero = 0x40, 0
+		s.bytes = append(append(s.bytes, withInit, zero), t...)
+		s.append(a.body())
 		return
 	}
 	t := a.refType()
 	if !a.Open("elem") {
 		a.Unexpected("(elem")
 	}
-	list := a.elemList(t, t != wasmfront.FuncRef || a.Token().Kind == Open)
+	form := elemFuncs
+	switch {
+	case a.Token().Kind == Open:
+		form = elemExprs
+	case t != wasmfront.FuncRef:
+		form = elemFuncExprs
+	}
+	list := a.elemList(t, form)
 	a.Close()
-	s.bytes = appendFixed(append(s.bytes, t.Code()), uint64(list.items.count))
+	s.bytes = appendFixed(encode.ValType(s.bytes, t), uint64(list.items.count))
 	a.segment(at, &list, inlineHead(a.next[wasmfront.SpaceTable]-1))
 }
 
@@ -333,8 +346,8 @@ func appendLocals(f *stop.Flag, b []byte, types []wasmfront.ValType) []byte {
 			k++
 		}
 		f.Poll()
-		b = grown(f, b, 1+binary.MaxVarintLen32)
-		b = append(encode.Index(b, uint32(k-i)), types[i].Code())
+		b = grown(f, b, 1+2*binary.MaxVarintLen32)
+		b = encode.ValType(encode.Index(b, uint32(k-i)), types[i])
 		i = k
 	}
 	return b

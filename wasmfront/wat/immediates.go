@@ -49,7 +49,7 @@ var immediateReaders = [wasmfront.NumImmKinds]func(*assembler, *wasmfront.OpInfo
 	wasmfront.ImmV128:         (*assembler).vectorLanes,
 	wasmfront.ImmShuffle:      (*assembler).shuffle,
 	wasmfront.ImmLane:         func(a *assembler, _ *wasmfront.OpInfo) { a.lane8() },
-	wasmfront.ImmRefType:      func(a *assembler, _ *wasmfront.OpInfo) { a.op = append(a.op, a.heapType().Code()) },
+	wasmfront.ImmRefType:      func(a *assembler, _ *wasmfront.OpInfo) { a.op = encode.HeapType(a.op, a.heapType()) },
 	wasmfront.ImmSelect:       (*assembler).selectTypes,
 }
 
@@ -71,7 +71,7 @@ func (a *assembler) blockType(*wasmfront.OpInfo) {
 	case u.hasIndex || len(a.sig.Params) > 0 || len(a.sig.Results) > 1:
 		a.op = encode.Signed(a.op, int64(a.resolve(u)))
 	case len(a.sig.Results) == 1:
-		a.op = append(a.op, a.sig.Results[0].Code())
+		a.op = encode.ValType(a.op, a.sig.Results[0])
 	default:
 		a.op = append(a.op, none)
 	}

@@ -91,7 +91,13 @@ type assembler struct {
 	customs  [numRanks][]custom          // by rank, from rankFirst
 	next     [wasmfront.NumSpaces]uint32 // how many entries of a space have been translated
 	defined  string                      // what has been defined, after which no import may come; empty if nothing has
-	usesData bool                        // whether a body uses data segments, which demands a data count section
+	// While fields are declared: the one that is, the index of the next type before it, and the names of types behind it, which nil says nobody has looked for.
+	declaring bool
+	field     Cursor
+	fieldType uint32
+	later     map[string]uint32
+
+	usesData bool // whether a body uses data segments, which demands a data count section
 
 	localNames []wasmfront.FuncNames // of the functions so far
 	labelNames []wasmfront.FuncNames
@@ -118,9 +124,12 @@ func assemble(c *Cursor, inside bool) (*Module, error) {
 	a.code.stop = c.scan.stop
 	a.moduleName()
 	start := *c
+	a.declaring = true
 	for c.More() {
+		a.field, a.fieldType = *c, a.spaces[wasmfront.SpaceType].n
 		a.declareField()
 	}
+	a.declaring = false
 	if c.Err == nil {
 		*c = start
 	}

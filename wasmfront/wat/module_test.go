@@ -248,7 +248,7 @@ func TestErrors(t *testing.T) {
 		{`(func (i8x16.shuffle 0 1))`, `1:25: invalid lane length, expected 16 instead of 2`},
 		{`(func (i8x16.shuffle 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 256))`, `1:57: i8 constant out of range 256`},
 		{`(func (i8x16.extract_lane_s -1))`, `1:29: unexpected token -1, expected the number of a lane`},
-		{`(func (ref.null i32))`, `1:17: unexpected token i32, expected func or extern`},
+		{`(func (ref.null i32))`, `1:17: unexpected token i32, expected func, extern or the index of a type`},
 		{`(func (br_table))`, `1:16: unexpected token ")", expected a label`},
 		{`(func (table.copy 0))`, `1:20: unexpected token ")", expected the index of a table`},
 		{`(func (nop (@custom "x")))`, `1:12: misplaced @custom annotation`},
@@ -261,14 +261,13 @@ func TestErrors(t *testing.T) {
 
 		// What proposals have.
 		{`(tag $e)`, `1:2: unsupported tag (needs the feature exceptions, which is not supported)`},
-		{`(rec)`, `1:2: unsupported rec (needs the feature gc, which is not supported)`},
+		{`(rec (type (func)) (type (func)))`, `1:2: unsupported rec (needs the feature gc, which is not supported)`},
 		{`(type (struct))`, `1:8: unsupported struct (needs the feature gc, which is not supported)`},
 		{`(func (param anyref))`, `1:14: unsupported anyref (needs the feature gc, which is not supported)`},
-		{`(func (param (ref func)))`, `1:15: unsupported ref (needs the feature function-references, which is not supported)`},
-		{`(func (param (ref null $t)))`, `1:24: unsupported $t (needs the feature function-references, which is not supported)`},
-		{`(func (ref.null 0))`, `1:17: unsupported 0 (needs the feature function-references, which is not supported)`},
+		{`(func (param (ref null $t)))`, `1:24: unknown type $t`},
+		{`(func (param (ref 4000000000)))`, `1:19: unknown type`},
+		{`(rec (func))`, `1:7: unexpected token func, expected (type`},
 		{`(func (ref.null any))`, `1:17: unsupported any (needs the feature gc, which is not supported)`},
-		{`(table 1 funcref (ref.null func))`, `1:18: unsupported "(" (needs the feature function-references, which is not supported)`},
 		{`(memory i64 1)`, `1:9: unsupported i64 (needs the feature memory64, which is not supported)`},
 		{`(memory 1 1 shared)`, `1:13: unsupported shared (needs the feature threads, which is not supported)`},
 		{`(memory 1 (pagesize 1))`, `1:12: unsupported pagesize (needs the feature custom-page-sizes, which is not supported)`},
@@ -278,7 +277,6 @@ func TestErrors(t *testing.T) {
 		{`(func (try (do)))`, `1:8: unsupported try (needs the feature legacy-exceptions, which is not supported)`},
 		{`(func (i32.atomic.load (i32.const 0)))`, `1:8: unsupported i32.atomic.load (needs the feature threads, which is not supported)`},
 		{`(func (struct.new 0))`, `1:8: unsupported struct.new (needs the feature gc, which is not supported)`},
-		{`(func (call_ref 0))`, `1:8: unsupported call_ref (needs the feature function-references, which is not supported)`},
 	} {
 		_, err := Assemble([]byte(row.text))
 		if got := ""; err != nil {
@@ -404,6 +402,7 @@ var samples = map[wasmfront.ImmKind]struct{ text, bytes string }{
 	wasmfront.ImmLabel:        {"0", "\x00"},
 	wasmfront.ImmBrTable:      {"0 1 2", "\x02\x00\x01\x02"},
 	wasmfront.ImmFunc:         {"300", "\xAC\x02"},
+	wasmfront.ImmType:         {"300", "\xAC\x02"},
 	wasmfront.ImmCallIndirect: {"3 (type 0)", "\x00\x03"},
 	wasmfront.ImmLocal:        {"5", "\x05"},
 	wasmfront.ImmGlobal:       {"5", "\x05"},

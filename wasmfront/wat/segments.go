@@ -75,13 +75,28 @@ type elemList struct {
 	items section
 }
 
-// elemList takes elements, which are expressions or functions.
-func (a *assembler) elemList(t wasmfront.ValType, exprs bool) elemList {
-	l := elemList{typ: t, exprs: exprs, items: section{stop: a.scan.stop}}
+// elemForm is how elements are written.
+type elemForm uint8
+
+const (
+	elemFuncs     elemForm = iota // as functions
+	elemFuncExprs                 // as functions that stand for expressions
+	elemExprs                     // as expressions
+)
+
+// elemList takes elements.
+func (a *assembler) elemList(t wasmfront.ValType, form elemForm) elemList {
+	l := elemList{typ: t, exprs: form != elemFuncs, items: section{stop: a.scan.stop}}
 	for a.More() {
 		l.items.entry(a.Token().Offset)
-		if !exprs {
-			l.items.bytes = encode.Index(grown(a.scan.stop, l.items.bytes, binary.MaxVarintLen32), a.index(wasmfront.SpaceFunc))
+		if form != elemExprs {
+			i := a.index(wasmfront.SpaceFunc)
+			b := grown(a.scan.stop, l.items.bytes, 2+binary.MaxVarintLen32)
+			if form == elemFuncs {
+				l.items.bytes = encode.Index(b, i)
+			} else {
+				l.items.bytes = encode.Expr(b, []wasmfront.ConstOp{{Op: wasmfront.OpRefFunc, Index: i}})
+			}
 			continue
 		}
 		if a.Open("item") {
@@ -99,9 +114,9 @@ func (a *assembler) elemField(at int) {
 	var list elemList
 	switch {
 	case a.Accept("func") || h.flags&flagPassive == 0 && !a.atRefType():
-		list = a.elemList(wasmfront.FuncRef, false)
+		list = a.elemList(wasmfront.FuncRef, elemFuncs)
 	case a.atRefType():
-		list = a.elemList(a.refType(), true)
+		list = a.elemList(a.refType(), elemExprs)
 	default:
 		a.Unexpected("func or a reference type")
 	}
@@ -121,7 +136,7 @@ func (a *assembler) segment(at int, l *elemList, h segmentHead) {
 	s.appendHead(h)
 	if h.flags&(flagPassive|flagIndex) != 0 {
 		if l.exprs {
-			s.bytes = append(s.bytes, l.typ.Code())
+			s.bytes = encode.ValType(s.bytes, l.typ)
 		} else {
 			const kindFunc = 0
 			s.bytes = append(s.bytes, kindFunc)

@@ -59,10 +59,53 @@ func (a *assembler) index(i wasmfront.IndexSpace) uint32 {
 	}
 	id, _ := a.ID()
 	n, ok := a.spaces[i].ids[id]
+	if !ok && i == wasmfront.SpaceType {
+		n, ok = a.laterType(id)
+	}
 	if !ok {
 		a.FailError(&Error{Offset: t.Offset, Msg: "unknown " + spaceNames[i], Found: found(t)})
 	}
 	return n
+}
+
+// laterType returns the type of that name that a later field declares, if types are still being declared. A type may not refer to it, but that is for
+// validation to say.
+func (a *assembler) laterType(id string) (n uint32, ok bool) {
+	if a.later == nil && a.declaring {
+		a.findLaterTypes()
+	}
+	n, ok = a.later[id]
+	return n, ok
+}
+
+// findLaterTypes fills later with the names of types in this field and those behind it.
+func (a *assembler) findLaterTypes() {
+	a.later = map[string]uint32{}
+	here, n := *a.Cursor, a.fieldType
+	*a.Cursor = a.field
+	declare := func() {
+		if id, ok := a.ID(); ok {
+			a.later[id] = n
+		}
+		n++
+		a.skipRest()
+		a.Close()
+	}
+	for a.More() {
+		switch {
+		case a.Open("type"):
+			declare()
+		case a.Open("rec"):
+			for a.Open("type") {
+				declare()
+			}
+			a.skipRest()
+			a.Close()
+		default:
+			a.Skip()
+		}
+	}
+	*a.Cursor = here
 }
 
 // optional takes an index of a space, which is 0 if there is none.

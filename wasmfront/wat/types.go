@@ -8,7 +8,7 @@ import (
 	"github.com/waot-project/waot/wasmfront/encode"
 )
 
-// heapTypes are what ref.null and (ref null may have, with the type of the reference.
+// heapTypes are the words for what references refer to, with the type of nullable references to it.
 var heapTypes = map[string]wasmfront.ValType{"func": wasmfront.FuncRef, "extern": wasmfront.ExternRef}
 
 // unsupported fails if the token, which is not what is expected, belongs to a
@@ -72,31 +72,61 @@ func (a *assembler) refType() wasmfront.ValType {
 	return v
 }
 
-// longRefType takes (ref null func) or (ref null extern), which are other ways
+// longRefType takes (ref ...) or (ref null ...); (ref null func) and (ref null extern) are other ways
 // to write funcref and externref.
 func (a *assembler) longRefType() wasmfront.ValType {
-	t := a.Ahead()
 	a.Open("ref")
-	if !a.Accept("null") {
-		a.failFeature(t, wasmfront.FeatureFunctionReferences)
-	}
+	null := a.Accept("null")
 	v := a.heapType()
 	a.Close()
+	if !null {
+		v = v.NotNull()
+	}
 	return v
 }
 
-// heapType takes what a reference type refers to.
+// heapType takes what a reference type refers to, and returns the type of nullable references to it.
 func (a *assembler) heapType() wasmfront.ValType {
 	t := a.Token()
+	if a.atIndex() {
+		i := a.index(wasmfront.SpaceType)
+		if i > abi.MaxTypeIndex {
+			a.Fail(t.Offset, "unknown type")
+			return wasmfront.FuncRef
+		}
+		return abi.RefTo(i)
+	}
 	v, ok := heapTypes[string(t.Text)]
-	switch {
-	case a.atIndex():
-		a.failFeature(t, wasmfront.FeatureFunctionReferences)
-	case !ok:
-		a.unsupported(t, "func or extern")
+	if !ok {
+		a.unsupported(t, "func, extern or the index of a type")
 	}
 	a.Next()
 	return v
+}
+
+// recField takes a (rec. One of several types, which may refer to each other, needs garbage collection.
+func (a *assembler) recField() {
+	t := a.Ahead()
+	a.Open("rec")
+	start := *a.Cursor
+	n := 0
+	for ; a.More(); n++ {
+		a.Skip()
+	}
+	if n > 1 {
+		a.failFeature(t, wasmfront.FeatureGC)
+	}
+	if a.Err == nil {
+		*a.Cursor = start
+	}
+	for a.More() {
+		if !a.At("type") {
+			a.unexpectedList("(type")
+			return
+		}
+		a.typeField()
+	}
+	a.Close()
 }
 
 // typeField takes a (type.

@@ -29,6 +29,7 @@ import (
 type Config struct {
 	First, N uint64        // seeds
 	Vectors  bool          // the programs have vectors
+	Typed    bool          // the programs have typed function references, and no vectors
 	For      time.Duration // ends the campaign earlier; 0 does not
 	Workers  int           // 0 means 1
 	Targets  []string
@@ -287,7 +288,10 @@ func Run(ctx context.Context, cfg Config) (*Figures, error) {
 
 // program makes the program of a seed, which depends on the targets as far as one may write a part of a vector.
 func (cfg *Config) program(seed uint64) *randprog.Program {
-	if cfg.Vectors {
+	switch {
+	case cfg.Typed:
+		return randprog.GenerateTyped(seed, false)
+	case cfg.Vectors:
 		torn := !slices.ContainsFunc(cfg.Targets, func(t string) bool { return compile.GOARCH(t) != "amd64" })
 		return randprog.GenerateVectors(seed, false, torn)
 	}

@@ -149,6 +149,20 @@ func TestVectors(t *testing.T) {
 	}
 }
 
+// TestTyped is TestCampaign with typed function references.
+func TestTyped(t *testing.T) {
+	targets, command := commands(t)
+	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](10, 15, 60))
+	f, err := campaign.Run(t.Context(), campaign.Config{N: n, Typed: true, Workers: 2, Targets: targets, Command: command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%v", f)
+	if len(f.Failures) > 0 || f.Unsupported > 0 || f.OutOfSteps > 0 || f.Modules != int(n) {
+		t.Error("see above")
+	}
+}
+
 // TestResumedInlined: in some random modules a function that can be resumed, or one that it is inlined in, is copied where it was resumed.
 func TestResumedInlined(t *testing.T) {
 	modules, copied := 0, 0

@@ -61,6 +61,9 @@ func TestFuelRandom(t *testing.T) {
 		if seed%3 == 0 {
 			p = randprog.GenerateVectors(seed+1, false, true)
 		}
+		if seed%8 == 2 {
+			p = randprog.GenerateTyped(seed+1, false)
+		}
 		p.Reset = false // between calls: it would trap, too
 		used, ok := compareFuel(t, seed, p, plenty, false)
 		if !ok {

@@ -35,17 +35,41 @@ func TestRandomRelaxed(t *testing.T) {
 	count := cmp.Or(*countFlag, testenv.Cases[uint64](40, 80, 800))
 	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
 		p := randprog.GenerateVectors(seed, true, runtime.GOARCH == "amd64")
-		for _, e := range engines() {
-			native, ok := e.(*nativeengine.Engine)
-			if !ok {
-				continue
-			}
+		if err := compareUnjudged(p, engines()); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+			save(t, seed, p)
+		}
+	}
+}
+
+// TestRandomTyped is TestRandom on modules with typed function references, and TestRandomRelaxed on those with what the judge refuses.
+func TestRandomTyped(t *testing.T) {
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](40, 80, 800))
+	list := engines()
+	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
+		judged := seed%2 == 0
+		p := randprog.GenerateTyped(seed, !judged)
+		compare := func() (err error) { _, _, err = compareProgram(p, list); return err }
+		if !judged {
+			compare = func() error { return compareUnjudged(p, list) }
+		}
+		if err := compare(); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+			save(t, seed, p)
+		}
+	}
+}
+
+// compareUnjudged is compareRelaxed for each engine of compiled code.
+func compareUnjudged(p *randprog.Program, list []spectest.Engine) error {
+	for _, e := range list {
+		if native, ok := e.(*nativeengine.Engine); ok {
 			if err := compareRelaxed(p, native); err != nil {
-				t.Errorf("seed %d: %v", seed, err)
-				save(t, seed, p)
+				return err
 			}
 		}
 	}
+	return nil
 }
 
 // compareRelaxed compares an engine with the interpreter, plain and optimised, whose operators become the same.

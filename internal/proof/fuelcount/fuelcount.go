@@ -79,7 +79,7 @@ func (c *counter) count(in *wasmedit.Inst, size uint32) {
 	name := in.Op.String()
 	c.cost += costOf(name)
 	switch in.Op {
-	case wasmfront.OpBr, wasmfront.OpBrIf, wasmfront.OpBrTable:
+	case wasmfront.OpBr, wasmfront.OpBrIf, wasmfront.OpBrTable, wasmfront.OpBrOnNull, wasmfront.OpBrOnNonNull:
 		c.cost += int64(c.blocks[len(c.blocks)-1-int(in.Index)].carried) / 8
 	case wasmfront.OpReturn:
 		c.cost += int64(c.blocks[0].carried) / 8
@@ -132,7 +132,7 @@ func (c *counter) operator(in wasmedit.Inst) {
 	case wasmfront.OpBr:
 		c.leave(in.Index)
 		c.live = false
-	case wasmfront.OpBrIf:
+	case wasmfront.OpBrIf, wasmfront.OpBrOnNull, wasmfront.OpBrOnNonNull:
 		if c.live {
 			c.leave(in.Index)
 			behind(false)

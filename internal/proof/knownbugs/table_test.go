@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	numRows       = 106
+	numRows       = 110
 	maxImpossible = 15
 	root          = "../../.."
 )

@@ -32,6 +32,13 @@ func GenerateVectors(seed uint64, relaxed, torn bool) *Program {
 	}), seed%2 == 1)
 }
 
+// GenerateTyped makes the program of a seed with typed function references. The judge knows them, but not all that may be done with them.
+func GenerateTyped(seed uint64, all bool) *Program {
+	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{TypedRefs: true, TypedAll: all,
+		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5], Small: seed%5 == 2,
+	}), seed%2 == 1)
+}
+
 // FromGenerator returns a generated program, with its own environment or that of the host.
 func FromGenerator(g *wasmgen.Program, host bool) *Program {
 	p := &Program{Wasm: g.Wasm, Env: g.Env, Calls: g.Calls, Globals: g.Globals, AnyNaN: g.AnyNaN}

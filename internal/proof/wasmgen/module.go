@@ -28,6 +28,8 @@ type Config struct {
 	Small bool
 	// Vectors makes vectors too, Relaxed also operators that may have one of several results.
 	Vectors, Relaxed bool
+	// TypedRefs makes typed function references too, TypedAll also what wazero refuses or misreads: indirect calls through tables of them, and selects of them.
+	TypedRefs, TypedAll bool
 	// TornStores lets stores of vectors cross the end of memory. AArch64 may then write what is in front of it.
 	TornStores bool
 }
@@ -85,6 +87,8 @@ type gen struct {
 	bodies                    [][]byte
 	// closed is the functions of the table that nobody writes, -1 for null; none if there is no such table.
 	closed []int
+	// typed is the function whose type the typed tables have, or -1.
+	typed int
 }
 
 type global struct {
@@ -193,6 +197,7 @@ func (g *gen) declare() {
 	}
 	g.declareSmall()
 	g.declareClosed()
+	g.declareTyped()
 	for i := range g.globals {
 		gl := &g.globals[i]
 		switch {
@@ -350,6 +355,7 @@ func (g *gen) module() []byte {
 	if len(g.closed) > 0 {
 		tables = append(tables, table)
 	}
+	tables = append(tables, g.typedTypes()...)
 	if g.importMemory {
 		imports = append(imports, cat(name("env"), name("memory"), []byte{2}, limits(memoryPages, memoryMax)))
 	} else {
@@ -388,7 +394,7 @@ func (g *gen) elems() []byte {
 		all[i] = leb(uint64(i))
 	}
 	segments := [][]byte{cat([]byte{0, 0x41, 1, 0x0B}, some(tableLen-2)), cat([]byte{1, 0}, some(5)), cat([]byte{3, 0}, vec(all...))}
-	return vec(append(segments, g.closedElems()...)...)
+	return vec(append(append(segments, g.closedElems()...), g.typedElems()...)...)
 }
 
 func (g *gen) datas() []byte {

@@ -7,6 +7,10 @@ func (f *fgen) statement() {
 	if f.budget <= 0 {
 		return
 	}
+	if f.typed >= 0 && f.chance(5) {
+		f.typedStatement()
+		return
+	}
 	if len(f.closed) > 0 {
 		switch f.r.IntN(12) {
 		case 0:

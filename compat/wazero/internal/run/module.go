@@ -160,7 +160,7 @@ var optional = map[api.CoreFeatures]wasmfront.Features{
 }
 
 // known is what wazero has. A module has one memory there.
-const known = wasmfront.DefaultFeatures &^ wasmfront.FeatureMultiMemory
+const known = wasmfront.DefaultFeatures &^ (wasmfront.FeatureMultiMemory | wasmfront.FeatureFunctionReferences)
 
 // decode decodes a module, and validates it if it may not use all features: otherwise the compiler does.
 func decode(wasm []byte, features api.CoreFeatures) (*wasmfront.Module, error) {

@@ -31,6 +31,7 @@ func main() {
 	flag.Uint64Var(&cfg.N, "n", 10_000, "number of modules")
 	flag.Uint64Var(&cfg.First, "seed", 1, "seed of the first")
 	flag.BoolVar(&cfg.Vectors, "vectors", false, "modules with vectors")
+	flag.BoolVar(&cfg.Typed, "typed", false, "modules with typed function references")
 	seconds := flag.Float64("seconds", 0, "stop after this many seconds; 0 is never")
 	flag.IntVar(&cfg.Workers, "workers", runtime.GOMAXPROCS(0), "modules to work on at once")
 	targets := flag.String("targets", strings.Join(compile.Targets(), ","), "targets, of which host is this machine's")
@@ -47,6 +48,9 @@ func main() {
 	}
 	if cfg.Vectors {
 		cfg.Again += " -vectors"
+	}
+	if cfg.Typed {
+		cfg.Again += " -typed"
 	}
 	cfg.For, cfg.MaxBytes = time.Duration(*seconds*float64(time.Second)), *mib<<20
 	for _, t := range strings.Split(*targets, ",") {
