@@ -154,7 +154,7 @@ func constantOf(t wasmfront.ValType, n int) wasmfront.ConstOp {
 	return wasmfront.ConstOp{Op: wasmfront.ConstOpcode(t), Bits: low, High: high, Type: t}
 }
 
-// noSharing refuses what no stand-in can be: one thing under two imports.
+// noSharing refuses what no stand-in can be: one thing under two imports, and what has typed references.
 func noSharing(m *wasmfront.Module) error {
 	seen := map[[2]string]bool{}
 	for i := range m.Imports {
@@ -164,6 +164,22 @@ func noSharing(m *wasmfront.Module) error {
 			return fmt.Errorf("the import %q %q is there twice, and is no function", imp.Module, imp.Name)
 		}
 		seen[at] = seen[at] || imp.Kind != abi.ExternFunc
+		if typedImport(m, imp) {
+			return fmt.Errorf("the import %q %q has typed references, so nothing can stand in for it", imp.Module, imp.Name)
+		}
 	}
 	return nil
+}
+
+// typedImport reports whether references of an import say more than their class.
+func typedImport(m *wasmfront.Module, imp *wasmfront.Import) bool {
+	switch imp.Kind {
+	case abi.ExternFunc:
+		return m.FuncType(imp.Index).IsTyped()
+	case abi.ExternTable:
+		return m.TableType(imp.Index).Elem.IsTyped()
+	case abi.ExternGlobal:
+		return m.GlobalType(imp.Index).Type.IsTyped()
+	}
+	return false
 }

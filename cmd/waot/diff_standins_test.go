@@ -142,10 +142,13 @@ func TestDiffUnsupportedImports(t *testing.T) {
 	setUp(t)
 	for text, want := range map[string]string{
 		`(import "a" "f" (func)) (import "a" "f" (func (result i32)))`: `the import "a" "f" has two types`,
-		`(import "" "f" (func))`: "wazero has no modules without a name",
-		`(import "wasi_snapshot_preview1" "no_such_function" (func))`: `m.wat: the import "wasi_snapshot_preview1" "no_such_function" is no function of WASI`,
-		`(import "wasi_snapshot_preview1" "fd_write" (func))`:         `m.wat: the import "wasi_snapshot_preview1" "fd_write" has another type than WASI's`,
-		`(import "a" "g" (global i32)) (import "a" "g" (global i32))`: `the import "a" "g" is there twice`,
+		`(type $t (func)) (import "a" "f" (func (param (ref $t))))`:    `the import "a" "f" has typed references`,
+		`(type $t (func)) (import "a" "t" (table 1 (ref null $t)))`:    `the import "a" "t" has typed references`,
+		`(import "a" "g" (global (ref func)))`:                         `the import "a" "g" has typed references`,
+		`(import "" "f" (func))`:                                       "wazero has no modules without a name",
+		`(import "wasi_snapshot_preview1" "no_such_function" (func))`:  `m.wat: the import "wasi_snapshot_preview1" "no_such_function" is no function of WASI`,
+		`(import "wasi_snapshot_preview1" "fd_write" (func))`:          `m.wat: the import "wasi_snapshot_preview1" "fd_write" has another type than WASI's`,
+		`(import "a" "g" (global i32)) (import "a" "g" (global i32))`:  `the import "a" "g" is there twice`,
 	} {
 		if err := os.WriteFile("m.wat", []byte(text), 0o666); err != nil {
 			t.Fatal(err)

@@ -113,7 +113,7 @@ func complete(imports host.Imports, mod *host.Module, stub bool) error {
 		if imports[d.Module] == nil {
 			imports[d.Module] = map[string]any{}
 		}
-		imports[d.Module][d.Name] = host.RawFunc{Params: d.Type.Func.Params, Results: d.Type.Func.Results, Func: func(c *host.Caller, _, _ []uint64) error {
+		imports[d.Module][d.Name] = host.RawFunc{Params: classes(d.Type.Func.Params), Results: classes(d.Type.Func.Results), Func: func(c *host.Caller, _, _ []uint64) error {
 			return &stubError{d.Module, d.Name, framesOf(c.Backtrace())}
 		}}
 	}
@@ -121,6 +121,15 @@ func complete(imports host.Imports, mod *host.Module, stub bool) error {
 		return &missingError{missing}
 	}
 	return nil
+}
+
+// classes returns types as a RawFunc has them, whatever an import's say beyond.
+func classes(types []host.ValType) []host.ValType {
+	out := make([]host.ValType, len(types))
+	for i, t := range types {
+		out[i] = t.Base()
+	}
+	return out
 }
 
 // traced makes each function tell of its calls.

@@ -46,8 +46,8 @@ func parseValues(types []meta.ValType, texts []string) (words []uint64, err erro
 // decimal or, with 0x, hexadecimal, signed or unsigned; floats too, and a NaN may have a payload
 // (nan:0x1) or all its bits (nan(0x7fc00000)), and is canonical without; references only null. The type may be in front, as in what formatValue writes.
 func parseValue(t meta.ValType, written string) (uint64, error) {
-	s := strings.TrimPrefix(written, t.String()+":")
-	switch t {
+	s := strings.TrimPrefix(written, t.Base().String()+":")
+	switch t.Base() {
 	case meta.I32:
 		if x, err := parseInteger(s, 32); err == nil {
 			return x, nil
@@ -65,7 +65,7 @@ func parseValue(t meta.ValType, written string) (uint64, error) {
 			return x, nil
 		}
 	case meta.FuncRef, meta.ExternRef:
-		if s == "null" {
+		if s == "null" && !t.IsNotNull() {
 			return 0, nil
 		}
 	}
@@ -191,7 +191,7 @@ func formatValue(t meta.ValType, words []uint64) string {
 		return fmt.Sprintf("v128:i32x4:0x%08x,0x%08x,0x%08x,0x%08x", uint32(v), v>>32, uint32(words[1]), words[1]>>32)
 	}
 	if v == 0 {
-		return t.String() + ":null"
+		return t.Base().String() + ":null"
 	}
-	return t.String() + ":not null"
+	return t.Base().String() + ":not null"
 }
