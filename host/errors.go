@@ -81,7 +81,7 @@ const (
 	TrapIntegerDivideByZero  = TrapCode(abi.TrapIntegerDivideByZero)
 	TrapBadConversion        = TrapCode(abi.TrapBadConversion)
 	TrapStackOverflow        = TrapCode(abi.TrapStackOverflow)
-	// TrapNullReference is for instructions on references that waot does not have yet; CLIF can raise it, and no Wasm module does.
+	// TrapNullReference is a call of a reference that is null, or ref.as_non_null of one.
 	TrapNullReference = TrapCode(abi.TrapNullReference)
 	// TrapOutOfFuel is raised in front of a basic block that has an effect or begins a loop and cannot be paid, or where a call from Go ends in a
 	// debt (CompileOptions.Fuel, StoreOptions.Fuel).

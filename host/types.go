@@ -23,7 +23,8 @@ const (
 	TypeExternRef = ValType(abi.ExternRef)
 )
 
-// TypeIndex returns the index, in the module that has the type, of the type of the functions that t refers to; ok is false if t says nothing of it.
+// TypeIndex returns the index of the type of the functions that t refers to; ok is false if t says nothing of it. The index is one of the module that t was asked of, and of the type of
+// a Func one of a module of the store that has that type.
 func (t ValType) TypeIndex() (index uint32, ok bool) { return abi.ValType(t).TypeIndex() }
 
 // IsNotNull reports whether t is a type of references that are never null.

@@ -37,7 +37,7 @@ const (
 	TrapIntegerDivideByZero
 	TrapBadConversion
 	TrapStackOverflow
-	// TrapNullReference is for instructions on references that the front end does not have yet. CLIF can raise it.
+	// TrapNullReference is of call_ref and ref.as_non_null.
 	TrapNullReference
 	// TrapOutOfFuel is raised in front of a block that costs more than is left (docs/fuel.md). A host may resume the code there.
 	TrapOutOfFuel

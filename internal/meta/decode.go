@@ -147,9 +147,6 @@ func (d *decoder) imp() *ImportName {
 
 func (d *decoder) valType() ValType {
 	code := d.byte("value type")
-	if code == abi.CodeRef || code == abi.CodeRefNull {
-		return d.refType(code)
-	}
 	t := abi.ValTypeByCode(code)
 	if t == abi.ValTypeUnknown {
 		d.fail("value type %#x", code)
@@ -157,20 +154,40 @@ func (d *decoder) valType() ValType {
 	return t
 }
 
-// refType reads what follows the first byte of a type that says more than its class. Whether the type that it refers to exists is for Validate to say.
-func (d *decoder) refType(code byte) ValType {
-	t := abi.ValTypeByCode(d.byte("class of references"))
-	n := uint32(d.num(abi.MaxTypeIndex+1, "index of a type"))
-	switch {
-	case d.err != nil:
-		return t
-	case n != 0 && t == FuncRef:
-		t = abi.RefTo(n - 1)
-	case n != 0 || !t.IsRef():
-		d.fail("reference type")
-		return t
+// typed reads what value types say beyond their class, if there are such that do. Whether the types that they refer to exist is for Validate to say.
+func (d *decoder) typed(m *Module) {
+	if d.err != nil || d.at == len(d.b) || d.b[d.at] == 0 {
+		return
 	}
-	if code == abi.CodeRef {
+	left := d.count(2, "number of types that say more than their class")
+	between := d.num(math.MaxUint32, "place of a type")
+	m.valTypes(func(t *ValType) {
+		switch {
+		case d.err != nil || left == 0:
+		case between > 0:
+			between--
+		default:
+			*t = d.typedRef(*t)
+			if left--; left > 0 {
+				between = d.num(math.MaxUint32, "place of a type")
+			}
+		}
+	})
+	if left > 0 {
+		d.fail("place of a type")
+	}
+}
+
+// typedRef reads what type t of that class says beyond.
+func (d *decoder) typedRef(t ValType) ValType {
+	says := d.num(2*abi.MaxTypeIndex+3, "reference type")
+	switch i := uint32(says >> 1); {
+	case says == 0 || !t.IsRef() || i != 0 && t != FuncRef:
+		d.fail("reference type")
+	case i != 0:
+		t = abi.RefTo(i - 1)
+	}
+	if says&1 != 0 {
 		t = t.NotNull()
 	}
 	return t
@@ -314,6 +331,7 @@ func (d *decoder) module(m *Module) {
 	if m.Fuel != nil {
 		m.Fuel.Slack, m.Fuel.Costs = d.bool("fuel"), d.str("costs of fuel")
 	}
+	d.typed(m)
 }
 
 func (d *decoder) limits() (lo, hi uint64, hasMax bool) {

@@ -136,21 +136,49 @@ func (e *encoder) types(ts []ValType) {
 	}
 }
 
-// valType writes a byte of the binary format, and of a type that takes more than that, one that says whether it is not null, the byte of its class, and 0
-// or one more than the index of the type that it refers to.
-func (e *encoder) valType(t ValType) {
-	switch {
-	case !t.IsTyped():
-		e.byte(t.Code())
-		return
-	case t.IsNotNull():
-		e.byte(abi.CodeRef)
-	default:
-		e.byte(abi.CodeRefNull)
+// valType writes the class of a type, as the binary format has it; typed writes what it says beyond.
+func (e *encoder) valType(t ValType) { e.byte(t.Base().Code()) }
+
+// valTypes visits all value types, in the order of the encoding.
+func (m *Module) valTypes(visit func(*ValType)) {
+	for i := range m.Types {
+		for _, types := range [2][]ValType{m.Types[i].Params, m.Types[i].Results} {
+			for k := range types {
+				visit(&types[k])
+			}
+		}
 	}
-	e.byte(t.Base().Code())
-	i, _ := t.TypeIndex()
-	e.num32(i + 1)
+	for i := range m.Tables {
+		visit(&m.Tables[i].Elem)
+	}
+	for i := range m.Globals {
+		visit(&m.Globals[i].Type)
+	}
+}
+
+// typed writes, if there are value types that say more than their class, how many, and for each how many others lie between it and the one before, and what it says: whether it
+// is not null, in the lowest bit, and above it 0, or one more than the index of the type that it refers to. It stands at the end, so that who needs only classes has nothing to know
+// of it.
+func (e *encoder) typed(m *Module) {
+	var list encoder
+	n, between := 0, 0
+	m.valTypes(func(t *ValType) {
+		if between++; !t.IsTyped() {
+			return
+		}
+		i, _ := t.TypeIndex()
+		says := uint64(i+1) << 1
+		if t.IsNotNull() {
+			says |= 1
+		}
+		list.count(between - 1)
+		list.num(says)
+		n, between = n+1, 0
+	})
+	if n > 0 {
+		e.count(n)
+		e.b = append(e.b, list.b...)
+	}
 }
 
 // EncodeMeta returns the section .waot.meta: everything but the tables of traps, calls
@@ -228,6 +256,7 @@ func EncodeMeta(m *Module) []byte {
 		e.bool(m.Fuel.Slack)
 		e.str(m.Fuel.Costs)
 	}
+	e.typed(m)
 	return e.finish()
 }
 
