@@ -342,7 +342,7 @@ func TestHelpersAgainstGo(t *testing.T) {
 	}
 	typ, _ := s.internType(&meta.FuncType{Params: types(3, i64)})
 	helper := func(h abi.Helper) func(a, b, c uint64) {
-		f := &Func{store: s, typ: typ, code: process.helpers[h]}
+		f := &Func{store: s, typ: typ.funcType, code: process.helpers[h]}
 		return func(a, b, c uint64) {
 			if err := f.Call([]uint64{a, b, c}, nil); err != nil {
 				t.Fatal(err)

@@ -2,6 +2,7 @@ package inproc
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
@@ -20,8 +21,7 @@ type argLoc struct {
 // and one record.
 type funcType struct {
 	meta.FuncType
-	key    string  // the bytes of the canonical record
-	record uintptr // its address; 0 of a module's, which is no store's
+	key string // the bytes of the canonical record
 
 	// args and results are where the words of arguments and results are: a v128 has two, the low one first.
 	args, results []argLoc
@@ -50,7 +50,7 @@ type funcType struct {
 	refParams, refResults   []uint16
 	funcParams, funcResults []uint16
 	// typed is what typed references need, or nil if nobody has needed it: a type of a module that has such values has it.
-	typed *typedType
+	typed atomic.Pointer[typedType]
 }
 
 // typedType is the digest of a type, and its parameters and results whose references say more than their class.
@@ -65,16 +65,22 @@ type typedValue struct {
 	typ         abi.OwnType
 }
 
+// storeType is a type in a store, and the address of its record there.
+type storeType struct {
+	*funcType
+	record uintptr
+}
+
 // typeTable has the types of a store: few are looked through, and more are found by their keys.
 type typeTable struct {
-	all   []*funcType
-	byKey map[string]*funcType // nil while they are few
+	all   []storeType
+	byKey map[string]storeType // nil while they are few
 }
 
 const fewTypes = 12
 
-// find returns the type with a key, or nil.
-func (t *typeTable) find(key string) *funcType {
+// find returns the type with a key, or none.
+func (t *typeTable) find(key string) storeType {
 	if t.byKey != nil {
 		return t.byKey[key]
 	}
@@ -83,12 +89,12 @@ func (t *typeTable) find(key string) *funcType {
 			return f
 		}
 	}
-	return nil
+	return storeType{}
 }
 
-func (t *typeTable) add(f *funcType) {
+func (t *typeTable) add(f storeType) {
 	if t.all = append(t.all, f); len(t.all) > fewTypes && t.byKey == nil {
-		t.byKey = make(map[string]*funcType, 4*fewTypes)
+		t.byKey = make(map[string]storeType, 4*fewTypes)
 		for _, f := range t.all {
 			t.byKey[f.key] = f
 		}
@@ -98,23 +104,25 @@ func (t *typeTable) add(f *funcType) {
 	}
 }
 
-// internType returns the store's one funcType of type t, which says nothing beyond classes.
-func (s *Store) internType(t *meta.FuncType) (*funcType, error) {
+// internType returns the store's one type t, which says nothing beyond classes.
+func (s *Store) internType(t *meta.FuncType) (storeType, error) {
 	key := string(t.Record(0, nil))
-	if f := s.types.find(key); f != nil {
+	if f := s.types.find(key); f.funcType != nil {
 		return f, nil
 	}
 	f := newFuncType(t, s.config.CollectAlways)
 	f.key = key
-	return f, s.own(f)
+	return s.own(f)
 }
 
 // digestOf returns what stands for type f in types that refer to it.
 func (f *funcType) digestOf() abi.Digest {
-	if f.typed == nil {
-		f.typed = &typedType{digest: abi.DigestOf([]byte(f.key))}
+	t := f.typed.Load()
+	if t == nil {
+		t = &typedType{digest: abi.DigestOf([]byte(f.key))}
+		f.typed.Store(t)
 	}
-	return f.typed.digest
+	return t.digest
 }
 
 // typedValues returns those of types that say more than their class.
@@ -130,50 +138,42 @@ func typedValues(types []meta.ValType, records *abi.Records) (typed []typedValue
 }
 
 // internModuleType is internType for type n of a module, which remembers what has been found out about it.
-func (s *Store) internModuleType(m *Module, n uint32) (*funcType, error) {
+func (s *Store) internModuleType(m *Module, n uint32) (storeType, error) {
 	t := m.types[n].Load()
 	if t == nil {
 		t = m.newType(n, false)
 		m.types[n].Store(t)
 	}
-	if f := s.types.find(t.key); f != nil {
+	if f := s.types.find(t.key); f.funcType != nil {
 		return f, nil
 	}
 	if s.config.CollectAlways {
-		f := m.newType(n, true)
-		return f, s.own(f)
+		t = m.newType(n, true)
 	}
-	var f *funcType
-	if n := len(s.types.all); n < len(s.first.typeRoom) {
-		f = &s.first.typeRoom[n]
-	} else {
-		f = new(funcType)
-	}
-	*f = *t
-	return f, s.own(f)
+	return s.own(t)
 }
 
-// newType makes type n of the module, as no store's.
+// newType makes type n of the module.
 func (m *Module) newType(n uint32, collectAlways bool) *funcType {
 	t := newFuncType(&m.meta.Types[n], collectAlways)
 	t.key = string(m.records.Of(n))
 	if t.IsTyped() {
-		t.typed = &typedType{abi.DigestOf([]byte(t.key)), typedValues(t.Params, m.records), typedValues(t.Results, m.records)}
+		t.typed.Store(&typedType{abi.DigestOf([]byte(t.key)), typedValues(t.Params, m.records), typedValues(t.Results, m.records)})
 	}
 	return t
 }
 
-// own makes f, which no store has, a type of the store.
-func (s *Store) own(f *funcType) error {
+// own makes f a type of the store.
+func (s *Store) own(f *funcType) (storeType, error) {
 	record, err := s.alloc(uintptr(len(f.key)))
 	if err != nil {
-		return err
+		return storeType{}, err
 	}
 	copy(bytesAt(record, uintptr(len(f.key))), f.key)
-	f.record = record
 	s.largeFrames = s.largeFrames || f.argBytes+f.hiddenBytes >= largeFrame
-	s.types.add(f)
-	return nil
+	t := storeType{f, record}
+	s.types.add(t)
+	return t, nil
 }
 
 // maxValues is how many parameters or results a type may have: argLoc.offset has room for the words of as many vectors.

@@ -27,7 +27,7 @@ type Instance struct {
 	base   uintptr // of the text
 	data   uintptr // of the instance data
 
-	types    []*funcType // by index; made when asked for
+	types    []storeType // by index; made when asked for
 	funcs    []*Func     // by index; defined ones are made when asked for
 	tables   []*Table
 	memories []*Memory
@@ -144,7 +144,7 @@ func (i *Instance) init(ctx context.Context) error {
 // smallInstance is an instance of a small module with its index spaces, in one piece.
 type smallInstance struct {
 	Instance
-	types    [4]*funcType
+	types    [4]storeType
 	funcs    [8]*Func
 	tables   [1]*Table
 	memories [1]*Memory
@@ -327,8 +327,8 @@ func (i *Instance) helper(h abi.Helper) (uintptr, error) {
 }
 
 // funcType returns the store's type for type n of the module.
-func (i *Instance) funcType(n uint32) (*funcType, error) {
-	if t := i.types[n]; t != nil {
+func (i *Instance) funcType(n uint32) (storeType, error) {
+	if t := i.types[n]; t.funcType != nil {
 		return t, nil
 	}
 	t, err := i.store.internModuleType(i.module, n)
@@ -336,7 +336,7 @@ func (i *Instance) funcType(n uint32) (*funcType, error) {
 	return t, err
 }
 
-func writeDescriptor(at, code uintptr, t *funcType) {
+func writeDescriptor(at, code uintptr, t storeType) {
 	store64(at+descCode, uint64(code))
 	store64(at+descType, uint64(t.record))
 }
@@ -357,7 +357,7 @@ func (i *Instance) function(n uint32) (*Func, error) {
 	} else {
 		f = new(Func)
 	}
-	*f = Func{store: i.store, inst: i, typ: typ, code: i.base + uintptr(d.Text), index: n, plain: typ.plain}
+	*f = Func{store: i.store, inst: i, typ: typ.funcType, code: i.base + uintptr(d.Text), index: n, plain: typ.plain}
 	if d.HasDesc {
 		f.desc = i.data + uintptr(d.Desc)
 	} else if f.desc, err = i.store.newDescriptor(f.code, typ); err != nil {
@@ -528,7 +528,7 @@ func (i *Instance) checkFunc(f *Func, d *meta.Func) error {
 		return incompatible(d.Import, otherStore)
 	}
 	want, err := i.funcType(d.Type)
-	if err == nil && f.typ != want {
+	if err == nil && f.typ != want.funcType {
 		err = incompatible(d.Import, "wanted function type %v, got %v", want.FuncType, f.typ.FuncType)
 	}
 	return err

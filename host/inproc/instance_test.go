@@ -432,7 +432,7 @@ func TestRelocations(t *testing.T) {
 			t.Errorf("%d: %#x, want %#x", n, got, want)
 		}
 	}
-	if got := bytesAt(answer.typ.record, 8); string(got) != "\x01\x60\x00\x00\x01\x00\x7f\x00" {
+	if got := bytesAt(s.types.find(answer.typ.key).record, 8); string(got) != "\x01\x60\x00\x00\x01\x00\x7f\x00" {
 		t.Errorf("record % x", got)
 	}
 }

@@ -127,20 +127,20 @@ func (s *Store) checkArgs(t *funcType, args []uint64) error {
 	if err := s.checkWords("argument", t.Params, args, t.refParams, t.funcParams); err != nil {
 		return err
 	}
-	if t.typed == nil {
-		return nil
+	if typed := t.typed.Load(); typed != nil {
+		return s.checkTyped("argument", t.Params, args, typed.params)
 	}
-	return s.checkTyped("argument", t.Params, args, t.typed.params)
+	return nil
 }
 
 func (s *Store) checkResults(t *funcType, results []uint64) error {
 	if err := s.checkWords("result", t.Results, results, t.refResults, t.funcResults); err != nil {
 		return err
 	}
-	if t.typed == nil {
-		return nil
+	if typed := t.typed.Load(); typed != nil {
+		return s.checkTyped("result", t.Results, results, typed.results)
 	}
-	return s.checkTyped("result", t.Results, results, t.typed.results)
+	return nil
 }
 
 // checkTyped checks, of words that checkWords has checked, what their types say beyond classes.

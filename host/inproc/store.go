@@ -119,8 +119,7 @@ type firstOf struct {
 	instances [1]*Instance
 	memories  [1]*Memory
 	slabs     [1]extent
-	types     [2]*funcType
-	typeRoom  [2]funcType
+	types     [4]storeType
 	runs      [1]funcRun
 	funcs     [minFuncRun]*Func
 	fiber     fiberParts
@@ -270,7 +269,7 @@ func (s *Store) NewHostFuncOf(m *Module, n uint32, fn HostFunc) (*Func, error) {
 }
 
 // newHostFunc makes a function of the host; the store is held.
-func (s *Store) newHostFunc(typ *funcType, fn HostFunc) (*Func, error) {
+func (s *Store) newHostFunc(typ storeType, fn HostFunc) (*Func, error) {
 	if typ.unsupported {
 		return nil, ErrType
 	}
@@ -285,7 +284,7 @@ func (s *Store) newHostFunc(typ *funcType, fn HostFunc) (*Func, error) {
 	}
 	f := &s.hostRoom[0]
 	s.hostRoom = s.hostRoom[1:]
-	*f = Func{store: s, typ: typ, code: code, index: uint32(n), host: fn}
+	*f = Func{store: s, typ: typ.funcType, code: code, index: uint32(n), host: fn}
 	if f.desc, err = s.newDescriptor(code, typ); err != nil {
 		return nil, err
 	}
@@ -294,7 +293,7 @@ func (s *Store) newHostFunc(typ *funcType, fn HostFunc) (*Func, error) {
 	return f, nil
 }
 
-func (s *Store) newDescriptor(code uintptr, t *funcType) (uintptr, error) {
+func (s *Store) newDescriptor(code uintptr, t storeType) (uintptr, error) {
 	d, err := s.alloc(descSize)
 	if err == nil {
 		writeDescriptor(d, code, t)
