@@ -264,12 +264,23 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestThreads: threads with an instance each, which trap all the time.
+// TestThreads: threads with an instance each, which trap all the time; and threads whose instances are made of spare ones of each other.
 func TestThreads(t *testing.T) {
-	c := &toolchains[0]
-	program := c.build(t, "threads.c", "lib")
-	if out, errs, end := c.exec(t, program); out != "ok\n" || end != "exit status 0" {
-		t.Errorf("%s: %s%s", end, out, errs)
+	sanitized := toolchain{"gcc -fsanitize=thread", compile.TargetX64, []string{"gcc"}, c11, []string{"-O1", "-fsanitize=thread"}, []string{"setarch", "-R"}, 1}
+	for _, c := range append(slices.Clone(toolchains), sanitized) {
+		if c.name != "gcc" && c.name != "aarch64 gcc" && c.name != sanitized.name {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			if c.level > 0 {
+				testenv.OnlyFull(t, "another machine, and a sanitizer")
+			}
+			for _, p := range []struct{ source, module string }{{"threads.c", "lib"}, {"spares.c", "state"}} {
+				if out, errs, end := c.exec(t, c.build(t, p.source, p.module)); out != "ok\n" || end != "exit status 0" {
+					t.Errorf("%s: %s: %s%s", p.source, end, out, errs)
+				}
+			}
+		})
 	}
 }
 

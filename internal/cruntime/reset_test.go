@@ -19,7 +19,7 @@ import (
 	"github.com/waot-project/waot/wasmfront/wat"
 )
 
-// TestReset: an instance that was reset is what a new one is, with each compiler, on each machine, with memories of each kind; and what cannot be reset says so.
+// TestReset: an instance that was reset, or made of a spare one, is what a new one is, with each compiler, on each machine, with memories of each kind; and what cannot be reset says so.
 func TestReset(t *testing.T) {
 	for _, bounds := range []struct {
 		name     string
@@ -30,7 +30,7 @@ func TestReset(t *testing.T) {
 				if c.level > 0 {
 					testenv.OnlyFull(t, "one of many builds")
 				}
-				program := c.buildWith(t, compile.Options{ExplicitBounds: bounds.explicit}, "reset.c", "state", "needy")
+				program := c.buildWith(t, compile.Options{ExplicitBounds: bounds.explicit}, "reset.c", "state", "needy", "large")
 				if out, errs, end := c.exec(t, program); out != "ok\n" || end != "exit status 0" {
 					t.Errorf("%s: %s%s", end, out, errs)
 				}
@@ -39,7 +39,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestResetRandom: random modules do the same again when they and what they import have been reset, on each machine.
+// TestResetRandom: random modules do the same again when they and what they import have been reset, and in a spare instance, on each machine.
 func TestResetRandom(t *testing.T) {
 	for i := range toolchains {
 		switch c := &toolchains[i]; c.name {
@@ -69,9 +69,9 @@ func testResetRandom(t *testing.T, c *toolchain, cases int) {
 		if rounds[2] == rounds[0] {
 			same++
 		}
-		for _, again := range []int{1, 3} {
+		for _, again := range []int{1, 3, 4, 5} {
 			if diff := cmp.Diff(strings.Split(rounds[0], "\n"), strings.Split(rounds[again], "\n")); diff != "" {
-				t.Fatalf("seed %d: (-new +reset)\n%s", seed, diff)
+				t.Fatalf("seed %d, round %d: (-new +reset)\n%s", seed, again, diff)
 			}
 		}
 	}
@@ -80,7 +80,8 @@ func testResetRandom(t *testing.T, c *toolchain, cases int) {
 	}
 }
 
-// resetRounds builds a program of a random module and returns what it prints for four rounds of the calls: new, reset, not reset, reset.
+// resetRounds builds a program of a random module and returns what it prints for six rounds of the calls: new, reset, not reset, reset, and two in a
+// spare instance.
 func resetRounds(t *testing.T, c *toolchain, p *wasmgen.Program, explicit bool) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -105,7 +106,7 @@ func resetRounds(t *testing.T, c *toolchain, p *wasmgen.Program, explicit bool) 
 	return strings.Split(out, "--\n")
 }
 
-// roundsProgram is a program in C that makes the calls of a random module in four rounds, and prints what they do and leave.
+// roundsProgram is a program in C that makes the calls of a random module in six rounds, and prints what they do and leave.
 func roundsProgram(p *wasmgen.Program, header string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`#include "env.h"
@@ -167,9 +168,18 @@ static void report(int n, int code)
 	}
 	b.WriteString(`	if (mod_new(&x, &imports, &trap) != 0)
 		return 0;
-	for (int round = 0; round < 4; round++) {
-		if (round % 2 && (env_reset(env_instance(), &trap) != 0 || mod_reset(x.instance, &trap) != 0))
+	for (int round = 0; round < 6; round++) {
+		if ((round % 2 || round == 4) && env_reset(env_instance(), &trap) != 0)
 			return puts(trap.message), 1;
+		if (round == 1 || round == 3) {
+			if (mod_reset(x.instance, &trap) != 0)
+				return puts(trap.message), 1;
+		} else if (round > 3) {
+			waot_instance *was = x.instance;
+			mod_delete(&x);
+			if (mod_new(&x, &imports, &trap) != 0 || x.instance != was)
+				return puts("no new one of the spare one"), 1;
+		}
 		all();
 	}
 	return 0;

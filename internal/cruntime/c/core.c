@@ -70,10 +70,20 @@ static void *core_map(void *at, uint64_t size, int protection, int flags, int fd
 	return r < 0 && r > -4096 ? NULL : (void *)r;
 }
 
-/* core_reserve takes addresses that cannot be accessed yet. */
+#ifndef WAOT_STANDALONE
+static bool core_free_spares(void);
+#else
+static bool core_free_spares(void) { return false; }
+#endif
+
+/* core_reserve takes addresses that cannot be accessed yet, if there are no others those of spare instances. */
 static char *core_reserve(uint64_t size)
 {
-	return (char *)core_map(NULL, size, CORE_PROT_NONE, CORE_MAP_ANON | CORE_MAP_NORESERVE, -1, 0);
+	void *p;
+	do
+		p = core_map(NULL, size, CORE_PROT_NONE, CORE_MAP_ANON | CORE_MAP_NORESERVE, -1, 0);
+	while (!p && core_free_spares());
+	return (char *)p;
 }
 
 CORE_INLINE bool core_protect(void *at, uint64_t size, int protection)
@@ -835,7 +845,8 @@ static bool core_find_trap(const waot_object *o, uint64_t offset, struct core_si
 
 /* ---- Instances ---- */
 
-enum core_state { CORE_FREE, CORE_NEW, CORE_READY, CORE_FAILED };
+/* A spare instance is nobody's: it waits, emptied, for the next waot_instance_map of its object. */
+enum core_state { CORE_FREE, CORE_SPARE, CORE_NEW, CORE_READY, CORE_FAILED };
 
 /* An instance. All are in one list, and none leaves it: a free one is used again. So a signal handler can read the list at any time. */
 struct waot_instance {
@@ -846,14 +857,21 @@ struct waot_instance {
 	char *span;                     /* what a further instance occupies */
 	uint64_t span_size;
 	char *pristine;                 /* copy of the linked instance's data before init */
-	char *filled;                   /* copy of this instance's data before init, NULL before the first reset */
+	char *filled;                   /* copy of this instance's data before init, NULL before the first reset, or before it was spare */
 	struct core_file *file;         /* where the linked instance's code comes from, NULL before it is looked for */
 	void *user, *wasi;
 	void (*initialize)(void);       /* what runs behind init, or NULL */
+	waot_instance *spare;           /* the next spare one */
+	bool lent;                      /* another instance has imported a global */
+	bool emptied;                   /* before now */
 	int state;
 };
 
-static waot_instance *core_instances;
+/* Other threads look at the state of an instance whose thread changes it. */
+static int core_state(const waot_instance *i) { return __atomic_load_n(&i->state, __ATOMIC_RELAXED); }
+static void core_set_state(waot_instance *i, int state) { __atomic_store_n(&i->state, state, __ATOMIC_RELAXED); }
+
+static waot_instance *core_instances, *core_spares;
 static char core_lock_word;
 
 static void core_lock(void)
@@ -887,11 +905,21 @@ static bool core_is_adapter(uint64_t pc)
 	return false;
 }
 
+/* core_show makes an instance one that exists and is not initialised; the lock is held. */
+static void core_show(waot_instance *i)
+{
+	i->user = i->wasi = NULL;
+	i->initialize = NULL;
+	i->lent = false;
+	core_set_state(i, CORE_NEW);
+	__atomic_store_n(&i->text_size, i->object->text_size, __ATOMIC_RELEASE);
+}
+
 /* core_add puts an instance into the list, whose lock is held. */
 static waot_instance *core_add(const waot_object *o, uint64_t delta)
 {
 	waot_instance *i = core_instances;
-	while (i && i->state != CORE_FREE)
+	while (i && core_state(i) != CORE_FREE)
 		i = i->next;
 	if (!i) {
 		/* Sixteen at once, the others free. */
@@ -909,10 +937,9 @@ static waot_instance *core_add(const waot_object *o, uint64_t delta)
 	i->span_size = 0;
 	i->pristine = i->filled = NULL;
 	i->file = NULL;
-	i->user = i->wasi = NULL;
-	i->state = CORE_NEW;
+	i->emptied = false;
 	__atomic_store_n(&i->text, (uint64_t)o->text + delta, __ATOMIC_RELEASE);
-	__atomic_store_n(&i->text_size, o->text_size, __ATOMIC_RELEASE);
+	core_show(i);
 	return i;
 }
 
@@ -920,7 +947,7 @@ static waot_instance *core_add(const waot_object *o, uint64_t delta)
 static waot_instance *core_linked(const waot_object *o)
 {
 	for (waot_instance *i = core_instances; i; i = i->next) {
-		if (i->state != CORE_FREE && i->object == o && i->delta == 0)
+		if (core_state(i) != CORE_FREE && i->object == o && i->delta == 0)
 			return i;
 	}
 	return core_add(o, 0);
@@ -982,13 +1009,14 @@ static void *core_new_block(uint64_t reserved, uint64_t used, uint64_t size, uin
 		return NULL;
 	if (!core_protect(p, CORE_PAGE + used, CORE_PROT_RW)) {
 		core_unmap(p, CORE_PAGE + reserved);
-		return NULL;
+		return core_free_spares() ? core_new_block(reserved, used, size, max) : NULL;
 	}
 	uint64_t *base = (uint64_t *)(p + CORE_PAGE);
 	base[-1] = size;
 	base[-2] = max;
 	base[-3] = reserved;
 	base[-4] = (uint64_t)base; /* where code with explicit bounds checks finds the base of a memory */
+	base[-5] = 0;              /* 1 when an instance has imported it */
 	return base;
 }
 
@@ -1672,7 +1700,8 @@ static void core_cpuid(uint32_t leaf, uint32_t r[4])
 	__asm__ volatile("cpuid" : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3]) : "a"(leaf), "c"(0));
 }
 
-static bool core_cpu(const char *level, uint64_t size)
+/* core_level is the highest level of x86-64 that the processor has, 1 if none that code is compiled for. */
+static int core_level(void)
 {
 	uint32_t one[4], seven[4] = {0, 0, 0, 0}, extended[4] = {0, 0, 0, 0}, most[4], saved = 0, high;
 	core_cpuid(0, most);
@@ -1690,22 +1719,25 @@ static bool core_cpu(const char *level, uint64_t size)
 	const uint32_t v3 = 1u << 12 | 1u << 22 | 1u << 28 | 1u << 29, v3b = 1u << 3 | 1u << 5 | 1u << 8, v3c = 1u << 5;
 	/* AVX-512 F, DQ, CD, BW, VL. */
 	const uint32_t v4 = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;
-	int n = size == 9 ? level[8] - '0' : 0; /* x86-64-vN */
-	bool ok = n >= 2 && n <= 4 && (one[2] & v2) == v2;
-	if (n >= 3)
-		ok = ok && (one[2] & v3) == v3 && (seven[1] & v3b) == v3b && (extended[2] & v3c) == v3c && (saved & 6) == 6;
-	if (n >= 4)
-		ok = ok && (seven[1] & v4) == v4 && (saved & 0xe6) == 0xe6;
-	return ok;
+	if ((one[2] & v2) != v2)
+		return 1;
+	if ((one[2] & v3) != v3 || (seven[1] & v3b) != v3b || (extended[2] & v3c) != v3c || (saved & 6) != 6)
+		return 2;
+	return (seven[1] & v4) == v4 && (saved & 0xe6) == 0xe6 ? 4 : 3;
+}
+
+static bool core_cpu(const char *level, uint64_t size)
+{
+	static int known; /* virtual machines take long to say */
+	int most = __atomic_load_n(&known, __ATOMIC_RELAXED), n = size == 9 ? level[8] - '0' : 0; /* x86-64-vN */
+	if (most == 0)
+		__atomic_store_n(&known, most = core_level(), __ATOMIC_RELAXED);
+	return n >= 2 && n <= most;
 }
 #define CORE_ARCH "x86-64"
 #else
-static bool core_cpu(const char *level, uint64_t size)
+static bool core_has_dot_product(void)
 {
-	if (size == 9 && memcmp(level, "armv8.0-a", 9) == 0)
-		return true;
-	if (size != 17 || memcmp(level, "armv8.2-a+dotprod", 17) != 0)
-		return false;
 	/* The auxiliary vector: pairs of words. */
 	enum { hwcap = 16, dot_product = 20 };
 	long fd = waot_sys_call(CORE_NR_openat, CORE_AT_FDCWD, (long)"/proc/self/auxv", CORE_O_CLOEXEC, 0, 0, 0);
@@ -1718,6 +1750,19 @@ static bool core_cpu(const char *level, uint64_t size)
 	if (fd >= 0)
 		waot_sys_call(CORE_NR_close, fd, 0, 0, 0, 0, 0);
 	return ok;
+}
+
+static bool core_cpu(const char *level, uint64_t size)
+{
+	static int known; /* 1 without and 2 with the dot product */
+	if (size == 9 && memcmp(level, "armv8.0-a", 9) == 0)
+		return true;
+	if (size != 17 || memcmp(level, "armv8.2-a+dotprod", 17) != 0)
+		return false;
+	int has = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	if (has == 0)
+		__atomic_store_n(&known, has = core_has_dot_product() ? 2 : 1, __ATOMIC_RELAXED);
+	return has == 2;
 }
 #define CORE_ARCH "aarch64"
 #endif
@@ -1732,6 +1777,23 @@ static int core_check(const waot_object *o, struct core_meta *m)
 	return core_take_table(o->traps, CORE_TRAPS) && core_take_table(o->calls, CORE_CALLS) ? 0 : WAOT_ERROR_MEMORY;
 }
 
+/* core_set_word sets a word of the instance's data, also in the copy. */
+static void core_set_word(waot_instance *i, const void *linked, void *value)
+{
+	*(void **)waot_moved(i, linked) = value;
+	if (i->filled)
+		memcpy(i->filled + ((const char *)linked - i->object->instance), &value, sizeof value);
+}
+
+/* core_kept is the memory or table of its own that an instance has from when it was spare, whose word is still empty. */
+static void *core_kept(waot_instance *i, const struct waot_slot *s)
+{
+	void *base = NULL;
+	if (i->filled)
+		memcpy(&base, i->filled + ((const char *)s->base - i->object->instance), sizeof base);
+	return base;
+}
+
 /* core_release frees the memories and tables that belong to the instance. */
 static void core_release(waot_instance *i)
 {
@@ -1739,10 +1801,22 @@ static void core_release(waot_instance *i)
 	for (uint64_t n = 0; n < core_slots(o); n++) {
 		const struct waot_slot *s = core_slot(o, n);
 		if (!(s->flags & 1)) {
-			core_free_block(*core_base(i, s));
-			*core_base(i, s) = NULL;
+			void *base = *core_base(i, s);
+			core_free_block(base ? base : core_kept(i, s));
+			core_set_word(i, s->base, NULL);
 		}
 	}
+}
+
+/* core_lend notes that an instance has imported what is at an address, if it is a global of a further one. */
+static void core_lend(uint64_t address)
+{
+	core_lock();
+	for (waot_instance *i = core_instances; i; i = i->next) {
+		if (core_state(i) > CORE_SPARE && address - (uint64_t)i->span < i->span_size)
+			i->lent = true;
+	}
+	core_unlock();
 }
 
 /* core_fill sets the words of memories, tables and imported globals. */
@@ -1766,7 +1840,8 @@ static int core_fill(waot_instance *i, struct core_meta *m, void *const *imports
 				return core_fail(t, WAOT_ERROR_IMPORT, memory ? "an imported memory is too large" : "an imported table is too large");
 			if (base[-2] > s->max)
 				base[-2] = s->max;
-		} else {
+			__atomic_store_n(&base[-5], 1, __ATOMIC_RELAXED); /* so do other threads */
+		} else if (!(base = (uint64_t *)core_kept(i, s))) {
 			bool checked = s->flags & CORE_CHECKED;
 			base = (uint64_t *)(memory && !checked ? waot_memory_new(s->min, s->max) : core_own(memory, s->min, s->max, core_least(o, n + 1)));
 			if (!base)
@@ -1774,7 +1849,7 @@ static int core_fill(waot_instance *i, struct core_meta *m, void *const *imports
 					checked ? "no room for what a memory begins with: more addresses are needed (ulimit -v)" :
 					"no room for a memory: 8 GiB of addresses are needed, and with --bounds=explicit less");
 		}
-		*core_base(i, s) = base;
+		core_set_word(i, s->base, base);
 	}
 	struct core_reader r = m->r;
 	for (uint64_t n = core_number(&r); n > 0 && !r.bad; n--) {
@@ -1784,7 +1859,8 @@ static int core_fill(waot_instance *i, struct core_meta *m, void *const *imports
 		void *value = *imports++;
 		if (!value)
 			return core_fail(t, WAOT_ERROR_IMPORT, "an imported global is missing");
-		*(void **)waot_moved(i, o->instance + g.offset) = value;
+		core_lend((uint64_t)value);
+		core_set_word(i, o->instance + g.offset, value);
 	}
 	return 0;
 }
@@ -1811,7 +1887,7 @@ static int core_begin(waot_instance *i, waot_trap *t)
 	s.initialize = i->initialize;
 	waot_trap here;
 	int code = waot_try(t ? t : &here, core_run_start, &s);
-	i->state = code ? CORE_FAILED : CORE_READY;
+	core_set_state(i, code ? CORE_FAILED : CORE_READY);
 	return code;
 }
 
@@ -1842,9 +1918,9 @@ int waot_instance_init(waot_instance *i, void *const *imports, void (*initialize
 		return core_fail(t, code, NULL);
 	core_lock();
 	core_begin_signals();
-	bool fresh = i->state == CORE_NEW, kept = i->delta || core_keep(i);
+	bool fresh = core_state(i) == CORE_NEW, kept = i->delta || core_keep(i);
 	if (fresh && kept)
-		i->state = CORE_FAILED; /* until it is ready */
+		core_set_state(i, CORE_FAILED); /* until it is ready */
 	core_unlock();
 	if (!fresh)
 		return core_fail(t, WAOT_ERROR_STATE, NULL);
@@ -1857,7 +1933,7 @@ int waot_instance_init(waot_instance *i, void *const *imports, void (*initialize
 #endif
 	if (code) {
 		core_release(i);
-		i->state = CORE_NEW; /* nothing but its words has changed */
+		core_set_state(i, CORE_NEW); /* nothing but its words has changed */
 		return code;
 	}
 	i->initialize = initialize;
@@ -1869,12 +1945,18 @@ int waot_instance_init(waot_instance *i, void *const *imports, void (*initialize
 static uint64_t core_down(uint64_t n, uint64_t page) { return n & ~(page - 1); }
 static uint64_t core_up(uint64_t n, uint64_t page) { return (n + page - 1) & ~(page - 1); }
 
-/* core_page_size returns the size of the kernel's pages: the least that has protections of its own. */
-static uint64_t core_page_size(char *reserved)
+/* core_page_size returns the size of the kernel's pages: the least that has protections of its own. The kernel refuses to protect what begins
+ * elsewhere, also if that is nothing. */
+static uint64_t core_page_size(void)
 {
-	uint64_t page = 4096;
-	while (page < CORE_PAGE && !core_protect(reserved + page, page, CORE_PROT_NONE))
+	static uint64_t known;
+	uint64_t page = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	if (page)
+		return page;
+	page = 4096;
+	while (page < CORE_PAGE && waot_sys_call(CORE_NR_mprotect, (long)(CORE_PAGE + page), 0, CORE_PROT_NONE, 0, 0, 0) != 0)
 		page *= 2;
+	__atomic_store_n(&known, page, __ATOMIC_RELAXED);
 	return page;
 }
 
@@ -2153,8 +2235,73 @@ static int core_map_all(const struct core_file *f, const struct core_ranges *r, 
 	return 0;
 }
 
+/* At most so many spare instances of an object wait, with so many bytes that can be accessed. */
+enum { CORE_MOST_SPARES = 16, CORE_MOST_SPARE = 64 << 20 };
+
+/* core_weight is how many bytes a spare instance of an object has at least. */
+static uint64_t core_weight(const waot_object *o)
+{
+	uint64_t weight = o->text_size + 2 * o->instance_size;
+	for (uint64_t n = 0; n < core_slots(o); n++) {
+		const struct waot_slot *s = core_slot(o, n);
+		if (!(s->flags & 1))
+			weight += s->min * (n < o->num_memories ? WAOT_PAGE : 8);
+	}
+	return weight;
+}
+
+/* core_has_room reports whether one more instance of the object may be spare; the lock is held. */
+static bool core_has_room(const waot_object *o)
+{
+	uint64_t count = 1;
+	for (const waot_instance *i = core_spares; i; i = i->spare)
+		count += i->object == o;
+	return count <= CORE_MOST_SPARES && count * core_weight(o) <= CORE_MOST_SPARE;
+}
+
+/* core_take_spare takes a spare instance, of an object or of any, or NULL if there is none. */
+static waot_instance *core_take_spare(const waot_object *o)
+{
+	core_lock();
+	waot_instance **at = &core_spares;
+	while (*at && o && (*at)->object != o)
+		at = &(*at)->spare;
+	waot_instance *i = *at;
+	if (i)
+		*at = i->spare;
+	if (i && o)
+		core_show(i);
+	core_unlock();
+	return i;
+}
+
+/* core_destroy returns to the kernel what an instance has that is no longer shown. */
+static void core_destroy(waot_instance *i)
+{
+	core_release(i);
+	core_unmap(i->filled, core_page_up(i->object->instance_size));
+	core_unmap(i->span, i->span_size);
+	core_lock();
+	core_set_state(i, CORE_FREE);
+	core_unlock();
+}
+
+static bool core_free_spares(void)
+{
+	waot_instance *i;
+	bool any = false;
+	for (; (i = core_take_spare(NULL)); any = true)
+		core_destroy(i);
+	return any;
+}
+
+void waot_free_spares(void) { core_free_spares(); }
+
 waot_instance *waot_instance_map(const waot_object *o, waot_trap *t)
 {
+	waot_instance *spare = core_take_spare(o);
+	if (spare)
+		return spare; /* it has been checked when it was mapped */
 	struct core_meta m;
 	int code = core_check(o, &m);
 	if (code) {
@@ -2168,7 +2315,7 @@ waot_instance *waot_instance_map(const waot_object *o, waot_trap *t)
 		core_fail(t, WAOT_ERROR_MEMORY, "no addresses for a further instance");
 		return NULL;
 	}
-	uint64_t page = core_page_size(span), delta = core_page_up((uint64_t)span) - low;
+	uint64_t page = core_page_size(), delta = core_page_up((uint64_t)span) - low;
 	r = core_measure(o, page);
 	waot_instance *i = NULL;
 	if (core_map_all(core_file_of(o), &r, delta, page, t) == 0) {
@@ -2179,6 +2326,10 @@ waot_instance *waot_instance_map(const waot_object *o, waot_trap *t)
 			memcpy(data, linked->pristine, o->instance_size);
 			if (core_move_data(o, &m, data, delta))
 				i = core_add(o, delta);
+			if (i) {
+				i->span = span;
+				i->span_size = size;
+			}
 		}
 		core_unlock();
 		if (!i)
@@ -2186,26 +2337,9 @@ waot_instance *waot_instance_map(const waot_object *o, waot_trap *t)
 	}
 	if (!i) {
 		core_unmap(span, size);
-		return NULL;
+		return core_free_spares() ? waot_instance_map(o, t) : NULL;
 	}
-	i->span = span;
-	i->span_size = size;
 	return i;
-}
-
-void waot_instance_free(waot_instance *i)
-{
-	if (!i || i->delta == 0)
-		return;
-	if (i->wasi)
-		waot_wasi_close(i);
-	core_release(i);
-	core_unmap(i->filled, core_page_up(i->object->instance_size));
-	core_lock();
-	__atomic_store_n(&i->text_size, 0, __ATOMIC_RELEASE);
-	core_unmap(i->span, i->span_size);
-	i->state = CORE_FREE;
-	core_unlock();
 }
 
 /* ---- Resets ---- */
@@ -2251,13 +2385,26 @@ static bool core_shrinks(waot_instance *i, const void *base, uint64_t min)
 	return false;
 }
 
+/* core_is_lent reports whether an instance may have imported a memory or table of this one. */
+static bool core_is_lent(waot_instance *i)
+{
+	for (uint64_t n = 0; n < core_slots(i->object); n++) {
+		const struct waot_slot *s = core_slot(i->object, n);
+		if (!(s->flags & 1) && __atomic_load_n((const uint64_t *)*core_base(i, s) - 5, __ATOMIC_RELAXED))
+			return true;
+	}
+	return false;
+}
+
 /* core_is_needed reports whether another instance imports what a reset would make too small for it. */
 static bool core_is_needed(waot_instance *i)
 {
 	bool needed = false;
+	if (!core_is_lent(i))
+		return false;
 	core_lock();
 	for (waot_instance *other = core_instances; other; other = other->next) {
-		for (uint64_t n = 0; other->state != CORE_FREE && n < core_slots(other->object); n++) {
+		for (uint64_t n = 0; core_state(other) > CORE_SPARE && n < core_slots(other->object); n++) {
 			const struct waot_slot *s = core_slot(other->object, n);
 			if (s->flags & 1 && core_shrinks(i, *core_base(other, s), s->min))
 				needed = true;
@@ -2277,14 +2424,16 @@ static void core_give_up(char *at, uint64_t size)
 
 /* core_empty makes memory zero, from the start of a page on up to the end of one. It writes the pages that are there, if they are few: to touch new ones takes
  * many times as long. The kernel takes all others, which it may have swapped out. Which are there is a hint and no more, and asked only of the first
- * ones, where programs write first. */
-static void core_empty(char *at, uint64_t size)
+ * ones, where programs write first. From the second time on it writes up to `unasked` bytes at once, as the question takes longer than that. */
+static void core_empty(char *at, uint64_t size, uint64_t unasked)
 {
 	enum { looked = 1024, least_page = 4096, few = 64 };
 	uint8_t there[looked]; /* of each page, in the lowest bit */
-	uint64_t page = least_page, found = 0, from = 0;
-	while (page < CORE_PAGE && waot_sys_call(CORE_NR_mincore, (long)(at + page), 0, (long)there, 0, 0, 0) != 0)
-		page *= 2; /* that is not where a page begins */
+	uint64_t page = core_page_size(), found = 0, from = 0;
+	if (size <= unasked) {
+		memset(at, 0, size);
+		return;
+	}
 	size = (size + page - 1) & ~(page - 1);
 	uint64_t pages = (size < looked * least_page ? size : looked * least_page) / page;
 	if (waot_sys_call(CORE_NR_mincore, (long)at, (long)(pages * page), (long)there, 0, 0, 0) != 0)
@@ -2306,6 +2455,7 @@ static void core_empty(char *at, uint64_t size)
 static bool core_restore(waot_instance *i)
 {
 	const waot_object *o = i->object;
+	const uint64_t unasked = 65536;
 	for (uint64_t n = 0; n < core_slots(o); n++) {
 		const struct waot_slot *s = core_slot(o, n);
 		if (s->flags & 1)
@@ -2313,12 +2463,13 @@ static bool core_restore(waot_instance *i)
 		/* The size is in bytes or elements. */
 		uint64_t *base = (uint64_t *)*core_base(i, s), unit = n < o->num_memories ? 1 : 8;
 		uint64_t size = base[-1] * unit, least = s->min * (n < o->num_memories ? WAOT_PAGE : 8);
-		core_empty((char *)base, size);
+		core_empty((char *)base, size, i->emptied ? unasked : 0);
 		if (!core_protect((char *)base + core_page_up(least), core_page_up(size) - core_page_up(least), CORE_PROT_NONE))
 			return false;
 		base[-1] = least / unit;
 	}
 	memcpy(waot_moved(i, o->instance), i->filled, o->instance_size);
+	i->emptied = true;
 	return true;
 }
 
@@ -2326,14 +2477,59 @@ int waot_instance_reset(waot_instance *i, const waot_instance *caller, waot_trap
 {
 	if (caller || core_top)
 		return core_fail(t, WAOT_ERROR_BUSY, NULL);
-	if (!i || (i->state != CORE_READY && i->state != CORE_FAILED))
+	if (!i || (core_state(i) != CORE_READY && core_state(i) != CORE_FAILED))
 		return core_fail(t, WAOT_ERROR_STATE, "the instance is not initialised");
 	if (core_is_needed(i))
 		return core_fail(t, WAOT_ERROR_IMPORT, "another instance imports a memory or table, and needs more than it begins with");
 	if (!core_filled(i))
 		return core_fail(t, WAOT_ERROR_MEMORY, NULL);
-	i->state = CORE_FAILED; /* until it is ready */
+	core_set_state(i, CORE_FAILED); /* until it is ready */
 	return core_restore(i) ? core_begin(i, t) : core_fail(t, WAOT_ERROR_MEMORY, NULL);
+}
+
+/* ---- Spare instances ---- */
+
+/* core_make_spare empties an instance that is no longer shown, and keeps it for the next one of its object. It reports whether it could. What others have
+ * imported is not kept: where they use it, they find nothing. */
+static bool core_make_spare(waot_instance *i)
+{
+	const waot_object *o = i->object;
+	struct core_meta m;
+	if (i->lent || core_is_lent(i) || !core_read_meta(o, &m) || !core_filled(i) || !core_restore(i))
+		return false;
+	/* The words that core_fill sets are empty until then. */
+	for (uint64_t n = 0; n < core_slots(o); n++)
+		*core_base(i, core_slot(o, n)) = NULL;
+	for (uint64_t n = core_number(&m.r); n > 0 && !m.r.bad; n--) {
+		struct core_global g = core_read_global(&m.r);
+		if (g.imported)
+			*(void **)waot_moved(i, o->instance + g.offset) = NULL;
+	}
+	core_lock();
+	bool room = core_has_room(o);
+	if (room) {
+		i->spare = core_spares;
+		core_spares = i;
+	}
+	core_unlock();
+	return room;
+}
+
+void waot_instance_free(waot_instance *i)
+{
+	if (!i || i->delta == 0)
+		return;
+	if (i->wasi)
+		waot_wasi_close(i);
+	core_lock();
+	bool shown = core_state(i) > CORE_SPARE, filled = core_state(i) > CORE_NEW, room = core_has_room(i->object);
+	if (shown) {
+		core_set_state(i, CORE_SPARE);
+		__atomic_store_n(&i->text_size, 0, __ATOMIC_RELEASE);
+	}
+	core_unlock();
+	if (shown && !(filled && room && core_make_spare(i)))
+		core_destroy(i);
 }
 
 #endif

@@ -136,15 +136,20 @@ const char *waot_text(int code);
 /* waot_instance_of returns the instance that is linked into the program, whether initialised or not; NULL if there is no memory. */
 waot_instance *waot_instance_of(const waot_object *object);
 
-/* waot_instance_map makes a further instance, not initialised. NULL: *trap says why. */
+/* waot_instance_map makes a further instance, not initialised, of a spare one if there is one. NULL: *trap says why. */
 waot_instance *waot_instance_map(const waot_object *object, waot_trap *trap);
 
 /* waot_instance_init reserves memories and tables, runs the init function and then initialize, if it is not NULL, in the instance. imports are
  * the imported memories, tables and globals in this order: bases, and addresses of values. It returns 0 or a code, also in *trap. */
 int waot_instance_init(waot_instance *instance, void *const *imports, void (*initialize)(void), waot_trap *trap);
 
-/* waot_instance_free returns a further instance's memory. No code of it may run or be called any more. */
+/* waot_instance_free ends a further instance. No code of it may run or be called any more. Up to 16 of an object, if they do not have more than 64 MiB
+ * together, are kept as spare ones: they are emptied, and only their addresses, code and some pages of zeros stay. One whose memory, table or global
+ * another instance has imported is not kept. */
 void waot_instance_free(waot_instance *instance);
+
+/* waot_free_spares returns to the system what spare instances have, of all objects. Any thread may call it at any time. */
+void waot_free_spares(void);
 
 /* waot_instance_reset makes an initialised instance, also one whose init function failed, what it was when it was new: its own memories, tables and
  * globals, and segments that were dropped. Then init and initialize run again. All addresses stay as they are, and so does what the instance

@@ -1,4 +1,6 @@
-/* An instance that was reset is what a new one is, whatever was done to it; and what is not reset says why. Prints "ok", or what is wrong. */
+/* An instance that was reset is what a new one is, whatever was done to it, and so is one that is made of a spare one; and what is not reset says why.
+ * Prints "ok", or what is wrong. */
+#include "large.h"
 #include "needy.h"
 #include "state.h"
 
@@ -7,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #define CHECK(x) \
 	do { \
@@ -149,6 +153,205 @@ static void check_same(struct state_exports *x, int line)
 	}
 }
 
+/* there reports whether what is at an address can be read. */
+static int there(const void *at)
+{
+	static int ends[2];
+	char c;
+	CHECK(ends[1] || pipe(ends) == 0);
+	return write(ends[1], at, 1) == 1 && read(ends[0], &c, 1) == 1;
+}
+
+/* found is the instance that stands in the text of x. */
+static waot_instance *found(void *text) { return waot_caller_at((char *)text + 1, NULL); }
+
+/* renew deletes an instance and makes one, of the same, and compares it with a new one. */
+static void renew(struct state_exports *x, const struct state_imports *in, int line)
+{
+	waot_instance *was = x->instance;
+	void *memory = *x->memory, *funcs = *x->funcs, *refs = *x->refs, *text = waot_moved(was, state__object.text);
+	int before = started;
+	*waot_instance_user(was) = &started;
+	CHECK(found(text) == was);
+	state_delete(x);
+	CHECK(found(text) == NULL && there(text) && x->instance == NULL && started == before);
+	x->instance = state_map(&trap);
+	CHECK(x->instance == was && found(text) == was);
+	/* It is not initialised, as a new one. */
+	CHECK(waot_memory_base(was, 0) == NULL && waot_memory_base(was, 1) == NULL && waot_memory_size(was, 1) == 0);
+	CHECK(*x->memory == NULL && *x->funcs == NULL && *x->refs == NULL && *x->n == 7);
+	CHECK(*waot_instance_user(was) == NULL && *waot_instance_wasi(was) == NULL);
+	CHECK(state_reset(was, &trap) == WAOT_ERROR_STATE);
+	CHECK(state_start(x, was, in, &trap) == 0 && started == before + 1 && last == 8);
+	CHECK(*x->memory == memory && *x->funcs == funcs && *x->refs == refs && !memcmp(in->env_shared + 8, "again", 5));
+	observe(&got, x);
+	if (strcmp(want.text, got.text) != 0) {
+		printf("line %d: a new instance has\n%s\none of a spare one has\n%s", line, want.text, got.text);
+		exit(1);
+	}
+}
+
+static void spares(struct state_exports *x)
+{
+	struct state_imports others = imports;
+	int32_t other_count = 0;
+	others.env_shared = (uint8_t *)waot_memory_new(1, 1);
+	others.env_slots = (waot_ref *)waot_table_new(2, 2);
+	others.env_count = &other_count;
+	for (int round = 0; round < 6; round++) {
+		const struct state_imports *in = round % 2 ? &others : &imports;
+		renew(x, in, __LINE__); /* of observing */
+		CHECK(state_reset(x->instance, NULL) == 0);
+		renew(x, in, __LINE__); /* of nothing */
+		CHECK(state_reset(x->instance, NULL) == 0);
+		count = other_count = 5;
+		x->disturb(waot_host_ref(5), round % 3 ? 80 : 0);
+		CHECK(count == 5 + (in == &imports) && other_count == 5 + (in == &others) && in->env_shared[7] == 0xcc);
+		memset(in->env_shared, 0, 100);
+		renew(x, round % 2 ? &imports : &others, __LINE__);
+		if (round == 5)
+			check_same(x, __LINE__); /* what resets begin with is that of now */
+	}
+	others.env_shared[8] = 0;
+	CHECK(state_reset(x->instance, NULL) == 0 && others.env_shared[8] == 0);
+
+	/* What was initialised by more than init, or not well. */
+	failure = WAOT_THROWN;
+	CHECK(state_reset(x->instance, &trap) == WAOT_THROWN);
+	failure = 0;
+	renew(x, &imports, __LINE__);
+	waot_instance *was = x->instance;
+	state_delete(x);
+	failure = WAOT_EXIT;
+	CHECK(state_new(x, &imports, &trap) == WAOT_EXIT && x->instance == NULL);
+	failure = 0;
+	CHECK(state_new(x, &imports, &trap) == 0 && x->instance == was);
+	renew(x, &imports, __LINE__);
+
+	/* What cannot be initialised can be later. */
+	void *memory = *x->memory;
+	state_delete(x);
+	waot_instance_free(was); /* is free */
+	others.env_count = NULL;
+	x->instance = state_map(&trap);
+	CHECK(x->instance == was && state_start(x, was, &others, &trap) == WAOT_ERROR_IMPORT && !there(memory));
+	CHECK(state_start(x, was, &imports, &trap) == 0);
+	observe(&got, x);
+	CHECK(!strcmp(want.text, got.text));
+	renew(x, &imports, __LINE__);
+	memory = *x->memory;
+	state_delete(x);
+	others.env_shared = NULL;
+	CHECK(state_new(x, &others, &trap) == WAOT_ERROR_IMPORT && !there(memory));
+	CHECK(state_new(x, &imports, &trap) == 0);
+	renew(x, &imports, __LINE__);
+	memory = *x->memory;
+	state_delete(x);
+	x->instance = state_map(&trap);
+	waot_instance_free(x->instance); /* never initialised */
+	CHECK(!there(memory) && state_new(x, &imports, &trap) == 0);
+
+	/* What is not kept. */
+	state_delete(x);
+	waot_free_spares();
+	CHECK(state_new(x, &imports, &trap) == 0);
+	renew(x, &imports, __LINE__);
+	memory = *x->memory;
+	void *data = x->n;
+	CHECK(there(memory) && there(data));
+	state_delete(x);
+	CHECK(there(memory) && there(data));
+	waot_free_spares();
+	waot_free_spares();
+	CHECK(!there(memory) && !there(data) && state_new(x, &imports, &trap) == 0);
+}
+
+/* What others have imported ends with its instance. */
+static void lent(void)
+{
+	struct state_exports a, b;
+	struct needy_exports other;
+	struct needy_imports in;
+	void *memory, *data;
+	for (int round = 0; round < 2; round++) {
+		CHECK(state_new(&a, &imports, &trap) == 0 && a.grow(3) == 1);
+		memory = *a.memory;
+		data = a.n;
+		in.state_memory = (uint8_t *)*a.memory;
+		in.state_funcs = (waot_ref *)*a.funcs;
+		CHECK(needy_new(&other, &in, &trap) == 0);
+		if (round == 1)
+			needy_delete(&other);
+		state_delete(&a);
+		CHECK(!there(memory) && !there(data));
+		if (round == 0)
+			needy_delete(&other);
+	}
+	struct state_imports borrowed = imports;
+	CHECK(state_new(&a, &imports, &trap) == 0);
+	borrowed.env_count = (int32_t *)a.n;
+	CHECK(state_new(&b, &borrowed, &trap) == 0);
+	memory = *a.memory;
+	data = a.n;
+	state_delete(&a);
+	CHECK(!there(memory) && !there(data));
+	memory = *b.memory;
+	state_delete(&b);
+	CHECK(there(memory));
+	/* The next one's are its own again. */
+	CHECK(state_new(&b, &imports, &trap) == 0 && *b.memory == memory);
+	renew(&b, &imports, __LINE__);
+	state_delete(&b);
+}
+
+/* A few are kept, and no more. */
+static void many(void)
+{
+	enum { MANY = 20, KEPT = 16 };
+	static struct state_exports x[MANY];
+	void *memories[MANY];
+	for (int round = 0; round < 2; round++) {
+		int kept = 0;
+		for (int i = 0; i < MANY; i++) {
+			CHECK(state_new(&x[i], &imports, &trap) == 0 && *x[i].n == 8);
+			x[i].disturb(waot_host_ref(7), 2);
+			memories[i] = *x[i].memory;
+		}
+		for (int i = 0; i < MANY; i++)
+			for (int j = 0; j < i; j++)
+				CHECK(x[i].instance != x[j].instance && memories[i] != memories[j]);
+		for (int i = 0; i < MANY; i++)
+			state_delete(&x[i]);
+		for (int i = 0; i < MANY; i++)
+			kept += there(memories[i]);
+		CHECK(kept == KEPT);
+	}
+	/* Where there are no more addresses, those of spare ones are taken. */
+	struct rlimit limit, old;
+	unsigned long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+	CHECK(f && fscanf(f, "%lu", &pages) == 1 && fclose(f) == 0 && getrlimit(RLIMIT_AS, &old) == 0);
+	limit = old;
+	limit.rlim_cur = pages * (unsigned long)sysconf(_SC_PAGESIZE);
+	CHECK(setrlimit(RLIMIT_AS, &limit) == 0 && waot_table_new(1, 1000) != NULL && setrlimit(RLIMIT_AS, &old) == 0);
+	waot_free_spares();
+	for (int i = 0; i < MANY; i++)
+		CHECK(!there(memories[i]));
+	/* Large ones are fewer. */
+	struct large_exports large[3];
+	int kept = 0;
+	for (int i = 0; i < 3; i++) {
+		CHECK(large_new(&large[i], &trap) == 0);
+		memories[i] = *large[i].memory;
+	}
+	for (int i = 0; i < 3; i++)
+		large_delete(&large[i]);
+	for (int i = 0; i < 3; i++)
+		kept += there(memories[i]);
+	CHECK(kept == 2);
+	waot_free_spares();
+}
+
 static void states(struct state_exports *x)
 {
 	struct state_exports same = *x;
@@ -225,6 +428,10 @@ static void wasi(struct state_exports *x)
 	waot_wasi_close(x->instance);
 	CHECK(waot_wasi_open(x->instance, &config) == 0);
 	waot_wasi_close(x->instance);
+	/* Deleting closes it as well. */
+	CHECK(waot_wasi_open(x->instance, &config) == 0);
+	CHECK(state_reset(x->instance, &trap) == 0);
+	renew(x, &imports, __LINE__);
 }
 
 int main(void)
@@ -241,7 +448,12 @@ int main(void)
 	CHECK(state_new(&further, &imports, &trap) == 0);
 	states(&further);
 	refusals(&further);
+	state_delete(&further); /* of which another instance has imported something: it is not kept */
+	CHECK(state_new(&further, &imports, &trap) == 0);
 	wasi(&further);
+	spares(&further);
+	lent();
+	many();
 
 	/* The linked instance, whose first start fails. */
 	failure = WAOT_EXIT;

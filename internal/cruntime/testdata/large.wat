@@ -1,0 +1,3 @@
+;; Begins with 25 MiB.
+(module
+  (memory (export "memory") 400))
