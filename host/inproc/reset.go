@@ -174,8 +174,38 @@ func (i *Instance) restore() error {
 			i.tables[n].reset()
 		}
 	}
-	return i.refill()
+	full := i.neverNull()
+	if err := i.refill(); err != nil {
+		return err
+	}
+	for at, old := range full {
+		if load64(at) == 0 {
+			store64(at, old)
+		}
+	}
+	return nil
 }
+
+// neverNull returns what the globals have that refer to functions and are never null, by their addresses. They keep it until the init function sets them: code of other instances
+// may call functions of this one before that, also if that never comes, and calls of such references do not look for null.
+func (i *Instance) neverNull() (words map[uintptr]uint64) {
+	m := i.module.meta
+	for n := range m.Globals {
+		d := &m.Globals[n]
+		if d.Import != nil || !isFull(d.Type) {
+			continue
+		}
+		if words == nil {
+			words = map[uintptr]uint64{}
+		}
+		at := i.data + uintptr(d.Offset)
+		words[at] = load64(at)
+	}
+	return words
+}
+
+// isFull reports whether values of type t are functions, never null.
+func isFull(t meta.ValType) bool { return t.Base() == meta.FuncRef && t.IsNotNull() }
 
 // refill makes the instance data what they were before the init function.
 func (i *Instance) refill() error {
@@ -210,10 +240,12 @@ func (i *Instance) restoreData() error {
 	return nil
 }
 
-// reset makes the table what it was when it was new.
+// reset makes the table what it was when it was new. The functions of one that has no null stay, of those elements that stay, until the init function sets them: see neverNull.
 func (t *Table) reset() {
 	n := t.Len()
-	if used := uintptr(tableBytes(n)); !process.zero(t.base, used) {
+	if isFull(t.elem) {
+		clear(wordsAt(t.base, uintptr(n))[t.limits.Min:])
+	} else if used := uintptr(tableBytes(n)); !process.zero(t.base, used) {
 		clear(bytesAt(t.base, used))
 	}
 	t.store.used.tableBytes -= tableBytes(n - t.limits.Min)
