@@ -228,6 +228,43 @@ func TestTypedLinks(t *testing.T) {
 	}
 }
 
+// TestTypedTwice: a Go function that is imported twice may have two types, if they are of the same classes.
+func TestTypedTwice(t *testing.T) {
+	m := typedModule(t, `(module (type $v (func (result i32)))
+		(import "env" "f" (func $typed (param (ref null $v)) (result i32))) (import "env" "f" (func $any (param funcref) (result i32)))
+		(import "env" "f" (func $again (param funcref) (result i32)))
+		(func $one (type $v) (i32.const 1)) (elem declare func $one)
+		(func (export "call") (result i32 i32 i32) (call $typed (ref.func $one)) (call $any (ref.null func)) (call $again (ref.func $one))))`)
+	s, err := waot.NewStore(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	inst, err := s.Instantiate(context.Background(), m, waot.Imports{"env": {"f": func(f *waot.Func) int32 {
+		if f == nil {
+			return 5
+		}
+		return 7
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := inst.Func("call")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := f.Call(context.Background()); fmt.Sprint(out, err) != "[7 5 7] <nil>" {
+		t.Error(out, err)
+	}
+	other, err := s.NewFunc(func(*waot.Func) int32 { return 0 }) // has one type
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Instantiate(context.Background(), m, waot.Imports{"env": {"f": other}}); err == nil || !strings.Contains(err.Error(), "wanted function type ((ref null 0)) -> (i32), got (funcref) -> (i32)") {
+		t.Error(err)
+	}
+}
+
 // TestTypedState: instances with typed references are reset, and images are made of them.
 func TestTypedState(t *testing.T) {
 	m := typedModule(t, `(module (type $i (func (param i32) (result i32)))

@@ -96,7 +96,7 @@ func (s *Store) resolve(m *Module, imports Imports) ([]inproc.Extern, error) {
 		if !ok || v == nil {
 			return nil, linkError(d, reasonUnknown, "")
 		}
-		if first := needs.first[n]; first < n && isGoFunc(v) {
+		if first := needs.first[n]; first < n && isGoFunc(v) && sameType(&needs.list[first].Type, &d.Type) {
 			v = (*Func)(found[first].(*inproc.Func)) // imported twice: one function
 		}
 		x, got, err := s.extern(m, n, v)

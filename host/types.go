@@ -53,6 +53,11 @@ func sameClasses[T ~uint32](t *FuncType, params, results []T) bool {
 	return slices.EqualFunc(t.Params, params, same) && slices.EqualFunc(t.Results, results, same)
 }
 
+// sameType reports whether both imports of a module are functions of one type. Go functions have classes only, so they can be of several.
+func sameType(a, b *ExternType) bool {
+	return a.Kind == KindFunc && b.Kind == KindFunc && slices.Equal(a.Func.Params, b.Func.Params) && slices.Equal(a.Func.Results, b.Func.Results)
+}
+
 // Limits bound the size of a memory, in pages of 64 KiB, or of a table, in elements.
 type Limits struct {
 	Min, Max uint64 // Max counts if HasMax

@@ -529,7 +529,7 @@ func (i *Instance) checkFunc(f *Func, d *meta.Func) error {
 	}
 	want, err := i.funcType(d.Type)
 	if err == nil && f.typ != want.funcType {
-		err = incompatible(d.Import, "wanted function type %v, got %v", want.FuncType, f.typ.FuncType)
+		err = incompatible(d.Import, "wanted function type %v, got %v", &want.FuncType, &f.typ.FuncType)
 	}
 	return err
 }

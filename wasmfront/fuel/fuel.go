@@ -45,8 +45,8 @@ const (
 var marks = []wasmfront.Opcode{wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpElse, wasmfront.OpEnd}
 
 // repeats are operators by which code repeats itself. They must cost something, or a loop would cost nothing.
-var repeats = []wasmfront.Opcode{wasmfront.OpBr, wasmfront.OpBrIf, wasmfront.OpBrTable, wasmfront.OpCall, wasmfront.OpCallIndirect,
-	wasmfront.OpCallRef, wasmfront.OpReturnCall, wasmfront.OpReturnCallIndirect, wasmfront.OpReturnCallRef}
+var repeats = []wasmfront.Opcode{wasmfront.OpBr, wasmfront.OpBrIf, wasmfront.OpBrTable, wasmfront.OpBrOnNull, wasmfront.OpBrOnNonNull,
+	wasmfront.OpCall, wasmfront.OpCallIndirect, wasmfront.OpCallRef, wasmfront.OpReturnCall, wasmfront.OpReturnCallIndirect, wasmfront.OpReturnCallRef}
 
 // defaults are the default costs that are not 1, by name.
 var defaults = map[string]uint16{

@@ -74,6 +74,8 @@ func TestErrors(t *testing.T) {
 		"end 1":                        "line 1: end only marks a place",
 		"br 0":                         "line 1: br must cost something",
 		"call_indirect 0":              "line 1: call_indirect must cost something",
+		"br_on_null 0":                 "line 1: br_on_null must cost something",
+		"br_on_non_null 0":             "line 1: br_on_non_null must cost something",
 	} {
 		if _, err := Parse(text); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)

@@ -24,9 +24,11 @@ type Func struct {
 
 	locals    []wasmfront.ValType
 	numParams int
-	// unset tells which locals have no value yet, and sets are those that have got one in the blocks that are open, in order. Only locals of types that are
-	// never null have none at first; unset is as long as the locals if there are such, and else has no elements.
-	unset    []bool
+	// Only locals of types that are never null have no value at first. Those that have got one have the number of the function in given, which is as long as the locals if
+	// there are such; sets are those that have got it in the blocks that are open, in order. Numbers are for one function only, so that nothing need be written for
+	// each local, as a function may have many in few bytes.
+	given    []uint32
+	number   uint32
 	sets     []uint32
 	operands []wasmfront.ValType
 	controls []Frame
@@ -86,9 +88,13 @@ func (v *Func) beginAfter(m *wasmfront.Module, index uint32, values int) {
 	v.numParams = len(v.typ.Params)
 	v.pass(v.Pos, len(v.typ.Params)+len(v.typ.Results))
 	v.locals = append(v.locals[:0], v.typ.Params...)
-	v.unset, v.sets = v.unset[:0], v.sets[:0]
+	v.given, v.sets = v.given[:0], v.sets[:0]
+	if v.number++; v.number == 0 { // all have been used
+		clear(v.given[:cap(v.given)])
+		v.number = 1
+	}
 	if v.decodeLocals() {
-		v.findUnset()
+		v.given = slices.Grow(v.given, len(v.locals))[:len(v.locals)]
 	}
 	v.pushControl(wasmfront.BlockFunc, v.Pos, nil, v.typ.Results)
 }
@@ -124,14 +130,6 @@ func (v *Func) addLocals(n int, t wasmfront.ValType) {
 	}
 	for i := 1; i < n; i *= 2 {
 		copy(added[i:], added[:i])
-	}
-}
-
-// findUnset notes the locals that have no value at first.
-func (v *Func) findUnset() {
-	v.unset = slices.Grow(v.unset, len(v.locals))[:len(v.locals)]
-	for i, t := range v.locals {
-		v.unset[i] = i >= v.numParams && t.IsNotNull()
 	}
 }
 
@@ -360,7 +358,7 @@ func (v *Func) popControl(at int) *Frame {
 		v.Fail(at, "type mismatch: values remaining on stack at end of block")
 	}
 	for ; len(v.sets) > int(f.sets); v.sets = v.sets[:len(v.sets)-1] {
-		v.unset[v.sets[len(v.sets)-1]] = true // where the block did not go on, it has no value
+		v.given[v.sets[len(v.sets)-1]] = 0 // where the block did not go on, it has no value
 	}
 	v.controls = v.controls[:len(v.controls)-1]
 	if n := len(v.controls); n > 0 {

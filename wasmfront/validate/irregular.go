@@ -255,13 +255,15 @@ func runLocalTee(v *Func, op *wasmfront.Operator, _ *rule) {
 	v.pushOperand(op.Type)
 }
 
-// isUnset reports whether a local has no value yet.
-func (v *Func) isUnset(local uint32) bool { return int(local) < len(v.unset) && v.unset[local] }
+// isUnset reports whether a local of a type that is never null has no value yet.
+func (v *Func) isUnset(local uint32) bool {
+	return int(local) >= v.numParams && int(local) < len(v.given) && v.given[local] != v.number
+}
 
 // set notes that the local of op has a value up to the end of the innermost block.
 func (v *Func) set(op *wasmfront.Operator) {
 	if op.Type.IsNotNull() && v.isUnset(op.Index) {
-		v.unset[op.Index] = false
+		v.given[op.Index] = v.number
 		v.sets = append(v.sets, op.Index)
 	}
 }

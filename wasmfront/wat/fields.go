@@ -266,7 +266,7 @@ func (a *assembler) tableField(at int) {
 	s := &a.sections[secTable]
 	if !a.atRefType() {
 		t := a.tableType(nil)
-		if a.Token().Kind != Open {
+		if !a.More() {
 			s.bytes = append(s.bytes, t...)
 			return
 		}

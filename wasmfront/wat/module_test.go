@@ -47,6 +47,7 @@ func TestShort(t *testing.T) {
 		{`(func (block (param i32) (drop)) (block (result i32 i32) unreachable) unreachable)`,
 			`(type (func)) (type (func (param i32))) (type (func (result i32 i32))) (func (block (type 1) (drop)) (block (type 2) unreachable) unreachable)`},
 		{`(func (local i32 i64) (local) (local f32))`, `(func (local i32) (local i64) (local f32))`},
+		{`(func $f) (table 1 funcref ref.func $f)`, `(func) (table 1 funcref (ref.func 0))`},
 		{`(table 1 (ref null func)) (global (ref null extern) (ref.null extern))`, `(table 1 funcref) (global externref (ref.null extern))`},
 
 		// Inline exports and imports.

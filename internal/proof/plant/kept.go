@@ -81,7 +81,7 @@ var kept = []keptFault{
 	{"wasmfront/translate/control.go", "t.trapIfNull(callee, elem, abi.TrapUninitializedElement)", "_ = elem", typedRefs},
 	{"wasmfront/translate/control.go", "typed && t.m.SameType(of, op.Index)", "typed && of != op.Index+1<<20", typedRefs},
 	{"wasmfront/translate/survey.go", "if _, null := constBits(&t.Init); !null {", "if _, null := constBits(&t.Init); null {", typedRefs},
-	{"wasmfront/validate/func.go", "v.unset[v.sets[len(v.sets)-1]] = true", "v.unset[v.sets[len(v.sets)-1]] = false", typedRefs},
+	{"wasmfront/validate/func.go", "v.given[v.sets[len(v.sets)-1]] = 0", "v.given[v.sets[len(v.sets)-1]] = v.number", typedRefs},
 	{"wasmfront/validate/irregular.go", "if want := abi.RefTo(op.Index); !v.fits(op.Type, want) {", "if want := abi.RefTo(op.Index); !v.fits(want, op.Type) {", typedRefs},
 	{"wasmfront/validate/module.go", "!m.Matches(e.ItemType(), t) && ", "", typedRefs},
 	{"wasmfront/validate/module.go", "!m.Matches(e.ItemType(), t)", "e.ItemType().Base() != t.Base()", typedRefs},

@@ -199,6 +199,10 @@
 (assert_return (invoke "later" (i32.const 0)) (i32.const 41))
 
 (assert_invalid (module (func (local $r (ref extern)) (drop (local.get $r)))) "uninitialized local")
+(assert_invalid (module (func $f (local $r (ref func)) (local.set $r (ref.func $f)) (drop (local.get $r)))
+  (func (local $r (ref func)) (drop (local.get $r))) (elem declare func $f)) "uninitialized local")
+(assert_invalid (module (func (param $p (ref func)) (local $r (ref func)) (local.set $r (local.get $p)))
+  (func (param $p (ref func)) (local $r (ref func)) (local (ref func)) (local.set 2 (local.get $p)) (drop (local.get $r)))) "uninitialized local")
 (assert_invalid (module (func (param externref) (local $r (ref extern))
   (block (local.set $r (ref.as_non_null (local.get 0)))) (drop (local.get $r)))) "uninitialized local")
 (assert_invalid (module (func (param externref) (local $r (ref extern))
