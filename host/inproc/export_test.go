@@ -62,11 +62,11 @@ func (m *Module) LoseImages() (back func()) {
 	}
 }
 
-// StackUsed tells, also when the store has been closed, whether its native stack takes memory so many bytes below where code begins; nil if nothing tells.
+// NeedSight is needSight.
+var NeedSight = needSight
+
+// StackUsed tells, also when the store has been closed, whether its native stack takes memory so many bytes below where code begins.
 func (s *Store) StackUsed() func(below uintptr) bool {
-	if !process.empties() || process.scanner.file < 0 {
-		return nil
-	}
 	top := s.top &^ (pageSize - 1)
 	return func(below uintptr) bool { return writtenBelow(top - below) }
 }

@@ -256,7 +256,11 @@ func writtenBelow(end uintptr) (written bool) {
 // needSight skips a test where nothing tells which pages of a stack take memory.
 func needSight(t *testing.T) {
 	t.Helper()
-	if !process.empties() || process.scanner.file < 0 {
+	switch {
+	case process.empties() && process.scanner.file >= 0:
+	case os.Getenv("WAOT_EMULATOR") != "":
+		t.Skip("the emulator does not say which pages were written")
+	default:
 		testenv.Missing(t, "nothing says which pages are in memory")
 	}
 }
