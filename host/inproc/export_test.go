@@ -67,6 +67,6 @@ var NeedSight = needSight
 
 // StackUsed tells, also when the store has been closed, whether its native stack takes memory so many bytes below where code begins.
 func (s *Store) StackUsed() func(below uintptr) bool {
-	top := s.top &^ (pageSize - 1)
+	top := s.top &^ (leastPage - 1)
 	return func(below uintptr) bool { return writtenBelow(top - below) }
 }

@@ -22,6 +22,8 @@ const (
 	minStacks = 16
 	// keptStack is how many bytes below where code begins on a native stack keep their pages for the next store.
 	keptStack = 16 << 10
+	// leastPage is the least size that pages have, where pageSize is the largest.
+	leastPage = 4096
 	// largeFrame is the size from which on a frame, or what a call passes on the stack, may step over untouched without writing what is not zero. Smaller frames
 	// have their return addresses nearer to each other.
 	largeFrame = 4096
@@ -386,7 +388,7 @@ func (p *processState) usedBelow(kept uintptr, large bool) bool {
 
 // giveStack returns a stack on which code began at top, and its pages, but for those there, to the system. large says that there may have been large frames on it.
 func (p *processState) giveStack(at, top uintptr, large bool) {
-	low, kept := at+guardEnd, (top-keptStack)&^(pageSize-1)
+	low, kept := at+guardEnd, (top-keptStack)&^(leastPage-1) // of larger pages the kernel takes the one with kept, too
 	if kept > low+uintptr(len(untouched)) && p.usedBelow(kept, large) {
 		madvise(low, kept-low, madvDontNeed)
 	}

@@ -4,6 +4,7 @@ package inproc
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/waot-project/waot/internal/image"
@@ -247,20 +248,20 @@ func TestRegionsZero(t *testing.T) {
 	}
 }
 
-// writtenBelow reports whether the page below an address takes memory: one that was only read does not.
+// writtenBelow reports whether the page of 4 KiB below an address takes memory: one that was only read does not. Where the kernel does not tell, as in an emulator, it reports whether the page
+// has something that is not zero: one that was given back has nothing.
 func writtenBelow(end uintptr) (written bool) {
-	process.scanner.written(end-pageSize, pageSize, false, 2, func(extent) { written = true })
+	if process.scanner.file < 0 {
+		return slices.ContainsFunc(bytesAt(end-leastPage, leastPage), func(b byte) bool { return b != 0 })
+	}
+	process.scanner.written(end-leastPage, leastPage, false, 2, func(extent) { written = true })
 	return written
 }
 
-// needSight skips a test where nothing tells which pages of a stack take memory.
+// needSight skips a test where nothing tells which pages of a stack take memory: the kernel has to, but in an emulator, which must empty them.
 func needSight(t *testing.T) {
 	t.Helper()
-	switch {
-	case process.empties() && process.scanner.file >= 0:
-	case os.Getenv("WAOT_EMULATOR") != "":
-		t.Skip("the emulator does not say which pages were written")
-	default:
+	if !process.empties() || process.scanner.file < 0 && os.Getenv("WAOT_EMULATOR") == "" {
 		testenv.Missing(t, "nothing says which pages are in memory")
 	}
 }
@@ -269,14 +270,17 @@ func needSight(t *testing.T) {
 func TestStacksGivenBack(t *testing.T) {
 	s := newStore(t)
 	needSight(t)
-	const page = 4096
+	const page = leastPage
 	end := s.top
-	for n := range uint64(2) {
-		large := n == 0                                             // what they write may be zero
+	for _, large := range []bool{false, true} {
+		value := uint64(1)
+		if large && process.scanner.file >= 0 {
+			value = 0
+		}
 		for first := uintptr(8); first <= page; first += page / 4 { // the place of the first write, from which each is a page further
 			for _, deep := range []uintptr{page, keptStack, keptStack + 8, keptStack + page, 40 * page} {
 				for at := end - first; at >= end-deep; at -= page {
-					store64(at, n)
+					store64(at, value)
 				}
 				process.giveStack(s.stack, s.top, large)
 				for k := range uintptr(50) {

@@ -257,7 +257,7 @@ func setAction(sig int, a sigaction) error {
 	return nil
 }
 
-// hookedFor is how long nobody looks whether handlers are still ours: it takes as long as a tenth of an instance.
+// hookedFor is how long nobody looks whether handlers are still ours: that takes three system calls, and an instance makes none.
 const hookedFor = time.Millisecond
 
 // hook puts our handlers before those that are installed, with the same flags, mask and

@@ -161,17 +161,21 @@ func (v *Func) indirectCallee(op *wasmfront.Operator) bool {
 	return true
 }
 
+// call finishes a call whose callee is known.
+func (v *Func) call(op *wasmfront.Operator) {
+	v.popOperands(op.Offset, op.Params)
+	v.pushOperands(op.Results)
+}
+
 func runCall(v *Func, op *wasmfront.Operator, _ *rule) {
 	if v.callee(op) {
-		v.popOperands(op.Offset, op.Params)
-		v.pushOperands(op.Results)
+		v.call(op)
 	}
 }
 
 func runCallIndirect(v *Func, op *wasmfront.Operator, _ *rule) {
 	if v.indirectCallee(op) {
-		v.popOperands(op.Offset, op.Params)
-		v.pushOperands(op.Results)
+		v.call(op)
 	}
 }
 
@@ -406,8 +410,7 @@ func (v *Func) refCallee(op *wasmfront.Operator) bool {
 
 func runCallRef(v *Func, op *wasmfront.Operator, _ *rule) {
 	if v.refCallee(op) {
-		v.popOperands(op.Offset, op.Params)
-		v.pushOperands(op.Results)
+		v.call(op)
 	}
 }
 

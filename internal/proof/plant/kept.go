@@ -347,7 +347,7 @@ var kept = []keptFault{
 	{"internal/cruntime/c/core.c", "filled = core_state(i) > CORE_NEW,", "filled = true,", resetsInC},
 	{"internal/cruntime/c/core.c", "while (!p && core_free_spares());", "while (false);", resetsInC},
 	{"internal/cruntime/c/core.c", "if (!core_is_lent(i))\n", "if (core_is_lent(i))\n", resetsInC},
-	{"host/inproc/process.go", "(top-keptStack)&^(pageSize-1)", "at+stackSize-keptStack", run{pkg: "host/inproc", pattern: "TestDeepStacks"}},
+	{"host/inproc/process.go", "(top-keptStack)&^(leastPage-1)", "at+stackSize-keptStack", run{pkg: "host/inproc", pattern: "TestDeepStacks"}},
 	{"host/inproc/process.go", "err == nil && x.top != top", "false", run{pkg: "host/inproc", pattern: "TestDeepStacks"}},
 	{"host/inproc/module.go", "f.Frame >= largeFrame", "f.Frame < 0", run{pkg: "host/inproc", pattern: "TestDeepStacks"}},
 	{"host/inproc/call_types.go", "f.argBytes+f.hiddenBytes >= largeFrame", "false", run{pkg: "host/inproc", pattern: "TestDeepStacks"}},
