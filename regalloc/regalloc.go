@@ -187,8 +187,8 @@ const (
 	// Operand.Arg of the same instruction (a two-address instruction). That
 	// operand is a Use (not a LateUse) with the constraint Reg or Fixed.
 	Reuse
-	// FixedArg, of a Def only, is the incoming stack argument word Operand.Arg, which is even for a value of 16
-	// bytes.
+	// FixedArg is word Operand.Arg of the function's argument area, which is even for a value of 16
+	// bytes: of a Def in the first instruction, an incoming argument; of a Use in a tail call, an outgoing one.
 	FixedArg
 )
 
@@ -254,6 +254,11 @@ func StackArgDef(v VReg, word int) Operand {
 	return Operand{VReg: v, Constraint: FixedArg, Access: Def, Arg: uint16(word)}
 }
 
+// StackArgUse returns the Use of a tail call in the argument word (0 to 65535).
+func StackArgUse(v VReg, word int) Operand {
+	return Operand{VReg: v, Constraint: FixedArg, Arg: uint16(word)}
+}
+
 // PReg returns the register of a Fixed operand.
 func (o Operand) PReg() PReg { return PReg(o.Arg) }
 
@@ -271,6 +276,12 @@ const (
 	IsTerminator
 	// IsReturn: a terminator without successors whose uses are results.
 	IsReturn
+	// IsTailCall: a terminator without successors that calls a function in place of this one. Its operands are uses with Fixed, of registers that
+	// are not callee-saved, and with FixedArg; edits in front of it, and no others, write argument words.
+	IsTailCall
+	// MayThrow: a terminator with two successors. What it defines exists on the edge to the first; on the other, which leads to a handler, its
+	// definitions have no value and their places hold nothing.
+	MayThrow
 )
 
 // InstInfo is what the allocator knows of one instruction.
@@ -340,6 +351,8 @@ type Input struct {
 	Edges       []Edge
 	BlockLists  []Block
 	VRegLists   []VReg
+	// ArgWords is the length of the argument area in words: the incoming arguments are at its end, and those of each tail call.
+	ArgWords int
 	// Stop is polled by every pass over the code and can end it; a nil flag never does.
 	Stop *stop.Flag
 }
