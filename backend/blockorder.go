@@ -20,6 +20,8 @@ type LoweredBlock struct {
 	// Via is the CLIF target whose arguments an edge block passes; NoTarget for
 	// the other kinds.
 	Via clif.Target
+	// Results is the call, of the block in front of an edge block, whose results in memory this one loads; else NoInst.
+	Results clif.Inst
 	// SuccStart, SuccEnd is the range of the block's edges in BlockOrder.Succs.
 	SuccStart, SuccEnd uint32
 	// LoopDepth is 0 outside loops.
@@ -44,7 +46,7 @@ type edge struct {
 	via  clif.Target
 	to   clif.Block
 	crit bool   // has an edge block
-	rare bool   // of a resumption table, and not its first; or as resumable.RareSide guesses
+	rare bool   // of a resumption table, and not its first; or as resumable.RareSide guesses; or to a handler
 	at   uint32 // the lowered edge block, once placed
 }
 
@@ -85,6 +87,7 @@ type blockInfo struct {
 	pos                uint32     // position in order, then in Blocks
 	beforeHead         uint32     // edge blocks to be placed in front, plus 1
 	stamp              uint32     // newest edge to this block plus 1, while edges are collected
+	results            clif.Inst  // the call that its catch belongs to, if results of it may be in memory; else NoInst
 	depth              uint16
 	seen, cold, warm   bool // warm: reached along edges that are not rare
 }
@@ -125,7 +128,7 @@ func (o *BlockOrder) Compute(f *clif.Func) {
 	o.info, o.rare = stop.Resize(f.Stop, o.info, len(f.Blocks)), false
 	for i := range o.info {
 		f.Stop.PollAt(i)
-		o.info[i] = blockInfo{child: clif.NoBlock, sibling: clif.NoBlock}
+		o.info[i] = blockInfo{child: clif.NoBlock, sibling: clif.NoBlock, results: clif.NoInst}
 	}
 	for i, b := range f.Layout {
 		f.Stop.PollAt(i)
@@ -148,7 +151,7 @@ func (o *BlockOrder) collectEdges(b clif.Block) {
 	if t != clif.NoInst {
 		d := &f.Insts[t]
 		for _, via := range f.TargetsOf(d) {
-			n := o.addEdge(bi.edgeStart, clif.Target(via))
+			n := o.addEdge(bi.edgeStart, clif.Target(via), d.Op != clif.OpCatch)
 			if d.Op == clif.OpBrTable {
 				o.tableEdges = stop.Append(f.Stop, o.tableEdges, n-bi.edgeStart)
 			}
@@ -157,6 +160,11 @@ func (o *BlockOrder) collectEdges(b clif.Block) {
 	bi.edgeEnd = uint32(len(o.edges))
 	switch {
 	case t == clif.NoInst:
+	case f.Insts[t].Op == clif.OpCatch:
+		o.edges[bi.edgeEnd-1].rare, o.rare = true, true
+		if call := f.CaughtCall(b); f.Insts[call].NumResults > minMemoryResults {
+			bi.results = call
+		}
 	case resumable.IsTable(&f.Insts[t]):
 		for e := bi.edgeStart + 1; e < bi.edgeEnd; e++ {
 			o.edges[e].rare, o.rare = true, true
@@ -169,12 +177,12 @@ func (o *BlockOrder) collectEdges(b clif.Block) {
 }
 
 // addEdge returns the edge of the block whose edges begin at start that leads
-// where via leads, perhaps a new one.
-func (o *BlockOrder) addEdge(start uint32, via clif.Target) uint32 {
+// where via leads, perhaps a new one; always a new one if equal edges are not to be merged.
+func (o *BlockOrder) addEdge(start uint32, via clif.Target, merge bool) uint32 {
 	f := o.f
 	to := f.Targets[via].Block
 	ti := &o.info[to]
-	if s := ti.stamp; s > start && slices.Equal(f.TargetArgs(o.edges[s-1].via), f.TargetArgs(via)) {
+	if s := ti.stamp; merge && s > start && slices.Equal(f.TargetArgs(o.edges[s-1].via), f.TargetArgs(via)) {
 		return s - 1
 	}
 	o.edges = append(stop.Room(o.f.Stop, o.edges), edge{via: via, to: to})
@@ -343,7 +351,7 @@ func (o *BlockOrder) placeLoop(b clif.Block) {
 // split fills Blocks and Succs from order, with edge blocks.
 func (o *BlockOrder) split() {
 	if o.info[o.order[0]].preds > 0 {
-		o.Blocks = append(stop.Room(o.f.Stop, o.Blocks), LoweredBlock{Orig: clif.NoBlock, TopOf: clif.NoBlock, Via: clif.NoTarget})
+		o.Blocks = append(stop.Room(o.f.Stop, o.Blocks), LoweredBlock{Orig: clif.NoBlock, TopOf: clif.NoBlock, Via: clif.NoTarget, Results: clif.NoInst})
 	}
 	for i, b := range o.order {
 		o.f.Stop.PollAt(i)
@@ -357,7 +365,7 @@ func (o *BlockOrder) split() {
 			o.appendEdgeBlock(clif.Block(o.before[p-1].from), o.before[p-1].edge)
 		}
 		bi.pos = uint32(len(o.Blocks))
-		lb := LoweredBlock{Orig: b, TopOf: clif.NoBlock, Via: clif.NoTarget, LoopDepth: bi.depth, Cold: bi.cold, Header: o.nest.IsHeader(b)}
+		lb := LoweredBlock{Orig: b, TopOf: clif.NoBlock, Via: clif.NoTarget, Results: clif.NoInst, LoopDepth: bi.depth, Cold: bi.cold, Header: o.nest.IsHeader(b)}
 		if lb.Header && o.wantsTop(b) {
 			top := lb
 			top.Orig, top.TopOf, lb.Header = clif.NoBlock, b, false
@@ -387,11 +395,14 @@ func (o *BlockOrder) markCritical(i int, b clif.Block) {
 	for e := bi.edgeEnd; e > bi.edgeStart; e-- {
 		ed := &o.edges[e-1]
 		ti := &o.info[ed.to]
+		if bi.results != clif.NoInst && e-1 == bi.edgeStart {
+			ed.crit = true // the block loads the results
+		}
 		preds := ti.preds
 		if ti.pos == 0 {
 			preds++ // the way into the function
 		}
-		if preds < 2 {
+		if preds < 2 && !ed.crit {
 			continue
 		}
 		ed.crit = true
@@ -409,6 +420,9 @@ func (o *BlockOrder) markCritical(i int, b clif.Block) {
 		}
 	}
 }
+
+// minMemoryResults is how many results are in registers on every machine, whatever their types are.
+const minMemoryResults = 4
 
 // maxTopLoop is the greatest number of CLIF instructions in a loop with a top: in a large one a jump counts for little.
 const maxTopLoop = 40
@@ -484,8 +498,12 @@ func (o *BlockOrder) appendEdgeBlock(from clif.Block, e uint32) {
 	ed := &o.edges[e]
 	fi, ti := &o.info[from], &o.info[ed.to]
 	ed.at = uint32(len(o.Blocks))
+	results := clif.NoInst
+	if e == fi.edgeStart {
+		results = fi.results
+	}
 	o.Blocks = append(stop.Room(o.f.Stop, o.Blocks), LoweredBlock{
-		Orig: clif.NoBlock, TopOf: clif.NoBlock, Via: ed.via, LoopDepth: min(fi.depth, ti.depth), Cold: fi.cold || ti.cold || ed.rare,
+		Orig: clif.NoBlock, TopOf: clif.NoBlock, Via: ed.via, Results: results, LoopDepth: min(fi.depth, ti.depth), Cold: fi.cold || ti.cold || ed.rare,
 	})
 }
 

@@ -109,7 +109,10 @@ func (l *Emit) Call(d *clif.InstData, sig *clif.Signature, in Inst, uses ...rega
 			l.Ops = append(l.Ops, regalloc.FixedDef(l.Def(d, n), regOf(loc)))
 		}
 	}
-	l.PushClobber(in, regalloc.Safepoint, l.Target.CallClobbers)
+	l.PushClobber(in, regalloc.Safepoint|l.flags, l.Target.CallClobbers)
+	if l.flags != 0 {
+		return // results in memory are loaded behind the edge
+	}
 	for n, loc := range s.Results {
 		if !loc.InReg && l.vregs[int(d.Result)+n] != regalloc.NoVReg {
 			l.loadReg(Address{Mode: ModeLocal, Disp: 8 * int32(loc.Word)}, l.Def(d, n))

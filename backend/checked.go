@@ -21,8 +21,11 @@ import (
 // checkedMemories is what lowering knows of a function's checked memories. It is empty if the module has none.
 type checkedMemories struct {
 	any bool
-	// in and out are, by block of the order, the version at its start and at its end. Version b + 1 begins with block b.
+	// in and out are, by block of the order, the version at its start and at its end. Version b + 1 begins with block b. At the end of a block whose last call ends it, and
+	// changes sizes, there is none: lost.
 	in, out []uint32
+	// caught is, by block of the order, the call that ends it, or NoInst.
+	caught []clif.Inst
 	// behind are the versions that begin behind an instruction, in the order of blocks and instructions.
 	behind    []clif.Inst
 	first     []uint32 // by block: the index in behind of its first
@@ -74,15 +77,16 @@ func (c *checkedMemories) begin(f *clif.Func, o *BlockOrder) {
 	}
 	n := len(o.Blocks)
 	c.in, c.out = stop.Zeroed(f.Stop, c.in, n), stop.Zeroed(f.Stop, c.out, n)
-	c.first = stop.Zeroed(f.Stop, c.first, n+1)
+	c.first, c.caught = stop.Zeroed(f.Stop, c.first, n+1), stop.Resize(f.Stop, c.caught, n)
 	c.behind, c.uses, c.limits = c.behind[:0], c.uses[:0], c.limits[:0]
 	for b := range o.Blocks {
-		c.first[b] = uint32(len(c.behind))
+		c.first[b], c.caught[b] = uint32(len(c.behind)), clif.NoInst
 		if orig := o.Blocks[b].Orig; orig != clif.NoBlock {
 			bd := &f.Blocks[orig]
+			c.caught[b] = f.CaughtCall(orig)
 			for i := bd.Start; i < bd.End; i++ {
 				f.Stop.PollAt(int(i))
-				if d := &f.Insts[i]; d.Op.Has(effect.Writes) && f.Mod.WrittenBy(d)&clif.StateMemorySize != 0 {
+				if d := &f.Insts[i]; i != c.caught[b] && d.Op.Has(effect.Writes) && f.Mod.WrittenBy(d)&clif.StateMemorySize != 0 {
 					c.behind = append(c.behind, i)
 				}
 			}
@@ -117,6 +121,9 @@ func (c *checkedMemories) findPreds(f *clif.Func, o *BlockOrder) {
 	c.predStart[len(o.Blocks)] = uint32(len(o.Succs))
 }
 
+// lost is the version at the end of a block that a call ends: what follows begins its own.
+const lost = ^uint32(0)
+
 // maxRounds is how often flow looks at all blocks before it lets each block where ways meet begin a version.
 const maxRounds = 8
 
@@ -136,6 +143,9 @@ func (c *checkedMemories) flow(f *clif.Func, o *BlockOrder) {
 			if c.first[b] < c.first[b+1] {
 				out = c.afterInst(o, c.first[b+1]-1)
 			}
+			if c.caught[b] != clif.NoInst {
+				out = lost
+			}
 			if c.in[b] != v || c.out[b] != out {
 				c.in[b], c.out[b], changed = v, out, true
 			}
@@ -154,6 +164,8 @@ func (c *checkedMemories) meet(o *BlockOrder, b uint32, apart bool) uint32 {
 	for _, p := range preds {
 		switch at := c.out[p]; {
 		case at == 0:
+		case at == lost:
+			return own
 		case v != 0 && v != at, int(at) <= len(o.Blocks) && o.Blocks[at-1].Orig == clif.NoBlock:
 			return own
 		default:
@@ -335,8 +347,16 @@ func (l *lowering) beginVersion() {
 
 // enterVersions is called before block b is lowered, from its end.
 func (l *Place) enterVersions(b int) {
-	if l.checked.any {
-		l.checked.version = l.checked.out[b]
+	c := &l.checked
+	if !c.any {
+		return
+	}
+	switch c.version = c.out[b]; {
+	case c.version != lost:
+	case c.first[b] < c.first[b+1]:
+		c.version = c.afterInst(l.Order, c.first[b+1]-1)
+	default:
+		c.version = c.in[b]
 	}
 }
 

@@ -16,6 +16,7 @@ type Code struct {
 	Traps     []abi.TrapSite
 	StackMaps []abi.StackMap
 	Calls     []abi.CallSite
+	Handlers  []abi.Handler
 	// Stats are those of register allocation.
 	Stats regalloc.Stats
 	// Inlined is the function's table of places, which Traps and Calls refer to.

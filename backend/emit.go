@@ -34,6 +34,7 @@ type Emitter struct {
 	marks   []Mark
 
 	sites    []abi.TrapSite
+	handlers []handler
 	blocks   []blockPlan // by block, and one for the end
 	order    []uint32    // of emission
 	rotated  bool        // the order differs from the blocks' own
@@ -96,6 +97,7 @@ func (e *Emitter) emitBlocks() error {
 	b.Stop = in.Stop
 	b.NewLabels(len(in.Blocks))
 	e.sites, e.tables, e.stackMap, e.unwind, e.saved, e.sideTraps = e.sites[:0], e.tables[:0], 0, e.unwind[:0], false, e.sideTraps[:0]
+	e.handlers = e.handlers[:0]
 	e.marks = e.marks[:0]
 	for range e.VC.Tables {
 		e.tables = append(e.tables, b.NewLabel())
@@ -370,7 +372,26 @@ func (e *Emitter) Called() {
 		e.Buf.AddCallSite(e.VC.Srcs[i])
 		e.Buf.AddStackMap(uint32(n))
 		e.stackMap++
+		if e.Catches() {
+			e.handlers = append(e.handlers, handler{n, e.Label(e.Succ(1))})
+		}
 	}
+}
+
+// handler is where an exception goes from the call with a stack map.
+type handler struct {
+	stackMap int
+	landing  machbuffer.Label
+}
+
+// Catches reports whether the current instruction is a call that ends its block, as what it throws goes to a handler: edge 1 of the block. Edge 0 is how it goes on.
+func (e *Emitter) Catches() bool { return e.VC.In.Insts[e.inst].Flags&regalloc.MayThrow != 0 }
+
+// EndsInBranches reports whether the current block has branches at its end.
+func (e *Emitter) EndsInBranches() bool {
+	i := e.VC.In.Blocks[e.Block].Insts.End - 1
+	in := &e.VC.Insts[i]
+	return in.Op == OpJump || in.Tail == TailJump || e.VC.In.Insts[i].Flags&regalloc.MayThrow != 0
 }
 
 // verifyMaps checks that each call that may collect has its own stack map, and that direct
@@ -425,6 +446,12 @@ func (e *Emitter) result(res *machbuffer.Result) *Code {
 	for i, s := range res.Calls {
 		flag.PollAt(i)
 		c.Calls = append(c.Calls, abi.CallSite{Offset: s.Return, Src: s.Data})
+	}
+	c.Handlers = stop.Grow(flag, c.Handlers[:0], len(e.handlers))
+	for i, h := range e.handlers {
+		flag.PollAt(i)
+		at, _ := e.Buf.LabelOffset(h.landing)
+		c.Handlers = append(c.Handlers, abi.Handler{Return: res.StackMaps[h.stackMap].Return, Landing: at})
 	}
 	e.slots = stop.Resize(flag, e.slots, len(e.Out.StackMapSlots))
 	for i, w := range e.Out.StackMapSlots {

@@ -68,7 +68,8 @@ type Emit struct {
 	Place
 	VCodeBuilder
 
-	sig abi.Sig // of the call being lowered
+	sig   abi.Sig            // of the call being lowered
+	flags regalloc.InstFlags // of calls of functions that are lowered
 
 	control *rewrite.Control // nil: all rules apply, and nothing is recorded
 	trace   *Trace           // nil unless tracing
@@ -189,6 +190,9 @@ func (l *lowering) lowerBlock(b int) {
 		l.lowerResized()
 		l.lowerHoisted(b)
 		l.lowerConsts()
+		if lb.Results != clif.NoInst {
+			l.lowerResults(lb.Results)
+		}
 		if lb.TopOf != clif.NoBlock {
 			l.blockParams(b, lb.TopOf)
 		}

@@ -44,6 +44,14 @@ var sharedLowerings = [clif.NumOpcodes]LowerFunc{
 	clif.OpJump:       lowerJump,
 	clif.OpBrTable:    lowerBrTable,
 	clif.OpReturn:     lowerReturn,
+	clif.OpCatch:      lowerCatch,
+	clif.OpRaise:      lowerRaise,
+	clif.OpExnSet:     lowerExnSet,
+	clif.OpExnOpen:    lowerExnOpen,
+	clif.OpExnTag:     lowerExnTag,
+	clif.OpTagAddr:    lowerTagAddr,
+	clif.OpExnArgs:    lowerExnArgs,
+	clif.OpExnRef:     lowerExnRef,
 }
 
 // Lowerings returns the function for each CLIF opcode except nop, which is skipped, and uextend, which needs no code: those that all machines share, and

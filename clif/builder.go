@@ -233,6 +233,26 @@ func (b *Builder) CallRef(sig SigIndex, callee Value, args []Value) (first Value
 	return b.results(i, b.F.Mod.Sigs[sig].Results)
 }
 
+// ExnSet makes a new exception with a tag and its arguments the one under way.
+func (b *Builder) ExnSet(tag uint32, args []Value) {
+	l := MakeList(b.F, args)
+	b.emit(InstData{Op: OpExnSet, Aux: tag, Args: [3]uint32{0, l.Off, l.Len}})
+}
+
+// ExnArgs returns the first of the arguments of the exception under way, which has the tag; they are consecutive values.
+func (b *Builder) ExnArgs(tag uint32) (first Value) {
+	i := b.emit(InstData{Op: OpExnArgs, Aux: tag})
+	return b.results(i, b.F.Mod.TagSig(tag).Params)
+}
+
+// ExnRef returns a reference to the exception under way.
+func (b *Builder) ExnRef() Value { return b.emit1(InstData{Op: OpExnRef, Type: Ref}, Ref) }
+
+// ExnOpen makes the exception that x, not null, refers to the one under way.
+func (b *Builder) ExnOpen(x Value) {
+	b.emit(InstData{Op: OpExnOpen, Type: Ref, Args: [3]uint32{uint32(x)}})
+}
+
 // Target makes a branch target.
 func (b *Builder) Target(blk Block, args []Value) Target {
 	f := b.F
@@ -253,6 +273,14 @@ func (b *Builder) BrTable(x Value, targets []Target) {
 	l := MakeList(b.F, targets)
 	b.emit(InstData{Op: OpBrTable, Args: [3]uint32{uint32(x), l.Off, l.Len}})
 }
+
+// Catch ends a block whose last call may throw: to handler if it does, else to normal.
+func (b *Builder) Catch(normal, handler Target) {
+	b.emit(InstData{Op: OpCatch, Args: [3]uint32{0, uint32(normal), uint32(handler)}})
+}
+
+// Raise ends the block: it unwinds with the exception under way.
+func (b *Builder) Raise() { b.emit(InstData{Op: OpRaise}) }
 
 // Return ends the block.
 func (b *Builder) Return(results []Value) {

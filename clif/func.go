@@ -118,6 +118,8 @@ type BlockData struct {
 //	F5 A target has as many arguments as its block parameters, of their types.
 //	F6 No operand and no argument is an alias.
 //	F7 Places are offsets, or entries of Inlined; the Caller of an entry is an earlier one.
+//	F8 A catch belongs to a call in its block (CaughtCall), whose results nothing in the block uses. They are arguments of the catch's first target, or used
+//	   where all ways have gone along that edge.
 type Func struct {
 	Name  string
 	Index FuncIndex

@@ -145,6 +145,12 @@ type TableDecl struct {
 	HasOnly bool
 }
 
+// TagDecl declares a tag of exceptions. Its signature has no results.
+type TagDecl struct {
+	Sig    SigIndex
+	Import *ImportName
+}
+
 // DataDecl is a data segment. Active ones are dropped by the init function.
 type DataDecl struct {
 	Bytes []byte
@@ -196,6 +202,7 @@ type Module struct {
 	Globals  []GlobalDecl
 	Memories []MemoryDecl
 	Tables   []TableDecl
+	Tags     []TagDecl
 	Datas    []DataDecl
 	// WasmDatas are the indices into Datas of the Wasm module's data segments, DataDropped for those that are no more when
 	// the functions of the module run.
@@ -207,12 +214,17 @@ type Module struct {
 	HasStart bool
 
 	NumImportedFuncs int
+	// HasExceptions says that functions may have instructions for exceptions.
+	HasExceptions bool
 	// HasNonzero says that FuncDecl.Nonzero of a function may be set.
 	HasNonzero bool
 }
 
 // InitFunc returns the index of the init function.
 func (m *Module) InitFunc() FuncIndex { return FuncIndex(len(m.Funcs) - 1) }
+
+// TagSig returns the signature of tag i, whose parameters are the arguments of its exceptions.
+func (m *Module) TagSig(i uint32) *Signature { return &m.Sigs[m.Tags[i].Sig] }
 
 // FuncSig returns the signature of function i.
 func (m *Module) FuncSig(i FuncIndex) *Signature { return &m.Sigs[m.Funcs[i].Sig] }

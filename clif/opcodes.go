@@ -10,32 +10,35 @@ type Format uint8
 
 // The formats. A, B, C are InstData.Args; Aux, Cond, Imm are fields of InstData.
 const (
-	FormatNop      Format = iota
-	FormatConst           // Imm: bits of the constant
-	FormatUnary           // A
-	FormatBinary          // A, B
-	FormatTernary         // A, B, C
-	FormatIntCmp          // Cond IntCC, A, B
-	FormatFloatCmp        // Cond FloatCC, A, B
-	FormatVconst          // InstData.V128
-	FormatExtract         // A, Imm lane
-	FormatInsert          // A, B, Imm lane
-	FormatShuffle         // A, B, InstData.Lanes
-	FormatLoad            // Cond Access, Aux memory, A address, Imm offset
-	FormatStore           // Cond Access, Aux memory, A address, B value, Imm offset
-	FormatEntity          // Aux index (OpInfo.Entity), then A, B, C as the signature has
-	FormatEntity2         // Aux and Imm: two indices (Entity, Entity2), then A, B, C
-	FormatTrap            // Cond abi.TrapCode
-	FormatTrapIf          // A, Cond abi.TrapCode
-	FormatBound           // A, B, Cond abi.TrapCode
-	FormatCharge          // Imm, Cond abi.TrapCode, which may be none
-	FormatChargeBy        // A, Cond abi.TrapCode, which may be none
-	FormatJump            // B Target
-	FormatBranch          // A condition, B Target if not zero, C Target if zero
-	FormatBrTable         // A index (i32), pool list (B offset, C length) of Targets; the last is the default; Cond 0 or TableRare
-	FormatReturn          // pool list (B offset, C length) of Values
-	FormatCall            // Aux FuncIndex, pool list
-	FormatCallRef         // Aux SigIndex, A callee, pool list
+	FormatNop      Format = iota // nothing
+	FormatConst                  // Imm: bits of the constant
+	FormatUnary                  // A
+	FormatBinary                 // A, B
+	FormatTernary                // A, B, C
+	FormatIntCmp                 // Cond IntCC, A, B
+	FormatFloatCmp               // Cond FloatCC, A, B
+	FormatVconst                 // InstData.V128
+	FormatExtract                // A, Imm lane
+	FormatInsert                 // A, B, Imm lane
+	FormatShuffle                // A, B, InstData.Lanes
+	FormatLoad                   // Cond Access, Aux memory, A address, Imm offset
+	FormatStore                  // Cond Access, Aux memory, A address, B value, Imm offset
+	FormatEntity                 // Aux index (OpInfo.Entity), then A, B, C as the signature has
+	FormatEntity2                // Aux and Imm: two indices (Entity, Entity2), then A, B, C
+	FormatTrap                   // Cond abi.TrapCode
+	FormatTrapIf                 // A, Cond abi.TrapCode
+	FormatBound                  // A, B, Cond abi.TrapCode
+	FormatCharge                 // Imm, Cond abi.TrapCode, which may be none
+	FormatChargeBy               // A, Cond abi.TrapCode, which may be none
+	FormatList                   // Aux index (OpInfo.Entity), pool list (B offset, C length) of Values
+	FormatJump                   // B Target
+	FormatBranch                 // A condition, B Target if not zero, C Target if zero
+	FormatCatch                  // B Target if nothing was thrown, C Target of the handler
+	FormatBrTable                // A index (i32), pool list (B offset, C length) of Targets; the last is the default; Cond 0 or TableRare
+	FormatReturn                 // pool list (B offset, C length) of Values
+	FormatRaise                  // nothing
+	FormatCall                   // Aux FuncIndex, pool list
+	FormatCallRef                // Aux SigIndex, A callee, pool list
 )
 
 // Entity is a kind of module entity that Aux or Imm may name.
@@ -51,9 +54,10 @@ const (
 	EntElem          // elem
 	EntFunc          // fn
 	EntSig           // sig
+	EntTag           // tag
 )
 
-var entityNames = [...]string{"", "global", "mem", "table", "data", "elem", "fn", "sig"}
+var entityNames = [...]string{"", "global", "mem", "table", "data", "elem", "fn", "sig", "tag"}
 
 func (e Entity) String() string { return entityNames[e] }
 
@@ -96,6 +100,7 @@ const (
 	tFloat  TypeSet = 1<<F32 | 1<<F64
 	tRefs   TypeSet = 1<<Ref | 1<<FuncRef
 	tFunc   TypeSet = 1 << FuncRef
+	tRef    TypeSet = 1 << Ref
 	tScalar         = tInt | tFloat | tRefs
 	tNone   TypeSet = 1 << Invalid
 	tV128   TypeSet = 1 << V128
@@ -287,12 +292,21 @@ const (
 	OpSigCheck
 	OpCharge
 	OpChargeBy
+	// Exceptions: see the comment of the table.
+	OpExnSet
+	OpExnOpen
+	OpExnTag
+	OpTagAddr
+	OpExnArgs
+	OpExnRef
 	OpCall
 	OpCallRef
 	OpJump
 	OpBranch
 	OpBrTable
 	OpReturn
+	OpCatch
+	OpRaise
 	NumOpcodes
 )
 
@@ -532,12 +546,24 @@ var opInfos = [NumOpcodes]OpInfo{
 	// There is no call in between, and what was known of the instance holds behind it, also if the host lets the code go on.
 	OpCharge:   {Name: "charge", Format: FormatCharge, Sig: ":.", Effects: effect.Traps | effect.ReadFuel | effect.WriteFuel, Types: tNone},
 	OpChargeBy: {Name: "charge_by", Format: FormatChargeBy, Sig: "l:.", Effects: effect.Traps | effect.ReadFuel | effect.WriteFuel, Types: tNone},
-	OpCall:     {Name: "call", Format: FormatCall, Effects: effect.Traps | effect.Calls | effect.All, Types: tNone, Entity: EntFunc},
-	OpCallRef:  {Name: "call_ref", Format: FormatCallRef, Effects: effect.Traps | effect.Calls | effect.All, Types: tNone, Entity: EntSig}, // A, of the right type, not null
-	OpJump:     {Name: "jump", Format: FormatJump, Effects: effect.Control, Types: tNone},
-	OpBranch:   {Name: "br", Format: FormatBranch, Sig: "i:.", Effects: effect.Control, Types: tNone},
-	OpBrTable:  {Name: "br_table", Format: FormatBrTable, Sig: "i:.", Effects: effect.Control, Types: tNone},
-	OpReturn:   {Name: "return", Format: FormatReturn, Effects: effect.Control, Types: tNone},
+	// Exceptions. While one is under way, it is in a place that the instance has for it: between exn_set or exn_open and raise, or a jump to a handler,
+	// and from the start of a handler to the next call. So what a handler wants of it, it reads first.
+	OpExnSet:  {Name: "exn_set", Format: FormatList, Effects: effect.WriteException, Types: tNone, Entity: EntTag},                     // a new exception with a tag and arguments is under way
+	OpExnOpen: {Name: "exn_open", Format: FormatUnary, Sig: "C:.", Effects: effect.ReadException | effect.WriteException, Types: tRef}, // the one that A, not null, refers to is
+	OpExnTag:  {Name: "exn_tag", Format: FormatNop, Sig: ":l", Effects: effect.ReadException, Types: tNone},                            // what stands for its tag, not 0
+	OpTagAddr: {Name: "tag_addr", Format: FormatEntity, Sig: ":l", Effects: effect.Pure, Types: tNone, Entity: EntTag},                 // what stands for a tag
+	OpExnArgs: {Name: "exn_args", Format: FormatEntity, Effects: effect.ReadException, Types: tNone, Entity: EntTag},                   // its arguments, if it has the tag
+	OpExnRef:  {Name: "exn_ref", Format: FormatNop, Sig: ":C", Effects: effect.ReadException | effect.WriteException, Types: tRef},     // a reference to it
+	OpCall:    {Name: "call", Format: FormatCall, Effects: effect.Traps | effect.Calls | effect.All, Types: tNone, Entity: EntFunc},
+	OpCallRef: {Name: "call_ref", Format: FormatCallRef, Effects: effect.Traps | effect.Calls | effect.All, Types: tNone, Entity: EntSig}, // A, of the right type, not null
+	OpJump:    {Name: "jump", Format: FormatJump, Effects: effect.Control, Types: tNone},
+	OpBranch:  {Name: "br", Format: FormatBranch, Sig: "i:.", Effects: effect.Control, Types: tNone},
+	OpBrTable: {Name: "br_table", Format: FormatBrTable, Sig: "i:.", Effects: effect.Control, Types: tNone},
+	// The end of a block whose last call may throw: only instructions without effects that do not use its results stand between. They exist only where the first target leads.
+	OpCatch: {Name: "catch", Format: FormatCatch, Effects: effect.Control, Types: tNone},
+	// Unwinds to the caller, with the exception that is under way.
+	OpRaise:  {Name: "raise", Format: FormatRaise, Effects: effect.Traps | effect.Control | effect.ReadException, Types: tNone},
+	OpReturn: {Name: "return", Format: FormatReturn, Effects: effect.Control, Types: tNone},
 }
 
 // Info describes op.

@@ -35,6 +35,8 @@ var layouts = [...]layout{
 	FormatChargeBy: {operands: 1},
 	FormatJump:     {target: 1, numTargets: 1},
 	FormatBranch:   {operands: 1, target: 1, numTargets: 2},
+	FormatCatch:    {target: 1, numTargets: 2},
+	FormatList:     {list: listOfValues},
 	FormatBrTable:  {operands: 1, list: listOfTargets},
 	FormatReturn:   {list: listOfValues},
 	FormatCall:     {list: listOfValues},
@@ -59,7 +61,7 @@ func (d *InstData) NumArgs() int { return int(layoutOf[d.Op].operands) }
 // Operands returns the values among Args, by number. They may be written.
 func (d *InstData) Operands() []uint32 { return d.Args[:layoutOf[d.Op].operands] }
 
-// ListOperands returns the values of a call or return that are in the pool, by number. They may be written.
+// ListOperands returns the values of a call, return or exn_set that are in the pool, by number. They may be written.
 func (f *Func) ListOperands(d *InstData) []uint32 {
 	if layoutOf[d.Op].list == listOfValues {
 		return f.listOf(d)

@@ -176,16 +176,24 @@ var formats = [...]func(*Printer, *strings.Builder, *InstData){
 	FormatBranch: func(p *Printer, b *strings.Builder, d *InstData) {
 		fmt.Fprintf(b, " %v, %s, %s", d.ArgA(), p.target(Target(d.Args[1])), p.target(Target(d.Args[2])))
 	},
+	FormatCatch: func(p *Printer, b *strings.Builder, d *InstData) {
+		fmt.Fprintf(b, " %s, %s", p.target(Target(d.Args[1])), p.target(Target(d.Args[2])))
+	},
 	FormatBrTable: printBrTable,
 	FormatReturn:  func(p *Printer, b *strings.Builder, d *InstData) { printList(b, p.F.ListOperands(d)) },
-	FormatCall: func(p *Printer, b *strings.Builder, d *InstData) {
-		fmt.Fprintf(b, " fn%d", d.Aux)
-		printParens(b, p.F.ListOperands(d))
-	},
+	FormatRaise:   func(*Printer, *strings.Builder, *InstData) {},
+	FormatList:    printEntityList,
+	FormatCall:    printEntityList,
 	FormatCallRef: func(p *Printer, b *strings.Builder, d *InstData) {
 		fmt.Fprintf(b, " sig%d, %v", d.Aux, d.ArgA())
 		printParens(b, p.F.ListOperands(d))
 	},
+}
+
+// printEntityList writes: call fn3(v1, v2).
+func printEntityList(p *Printer, b *strings.Builder, d *InstData) {
+	fmt.Fprintf(b, " %v%d", d.Op.Info().Entity, d.Aux)
+	printParens(b, p.F.ListOperands(d))
 }
 
 func printConst(_ *Printer, b *strings.Builder, d *InstData) {

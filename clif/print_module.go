@@ -19,6 +19,7 @@ import (
 //	mem1 1 checked
 //	global0 i32 mut = 5
 //	table0 funcref 10 20
+//	tag0 sig0
 //	data0 "bytes"
 //	elem0 funcref [fn1, null, computed]
 //	export "name" fn1
@@ -49,6 +50,9 @@ func (m *Module) String() string {
 		d := &m.Tables[i]
 		p.line("%s %v%s", p.head("table", i, d.Import), d.Elem, limits(d.Min, d.Max, d.HasMax))
 	}
+	for i := range m.Tags {
+		p.line("%s sig%d", p.head("tag", i, m.Tags[i].Import), m.Tags[i].Sig)
+	}
 	for i := range m.Datas {
 		p.line("data%d %s", i, strconv.QuoteToASCII(string(m.Datas[i].Bytes)))
 	}
@@ -63,7 +67,7 @@ func (m *Module) String() string {
 	return p.b.String()
 }
 
-var exportNames = [...]string{abi.ExternFunc: "fn", abi.ExternTable: "table", abi.ExternMemory: "mem", abi.ExternGlobal: "global"}
+var exportNames = [...]string{abi.ExternFunc: "fn", abi.ExternTable: "table", abi.ExternMemory: "mem", abi.ExternGlobal: "global", abi.ExternTag: "tag"}
 
 type modulePrinter struct {
 	m *Module

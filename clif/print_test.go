@@ -68,7 +68,7 @@ func TestOpcodeTable(t *testing.T) {
 		for args < len(info.Sig) && info.Sig[args] != ':' {
 			args++
 		}
-		hasList := info.Format == clif.FormatCall || info.Format == clif.FormatCallRef || info.Format == clif.FormatReturn
+		hasList := info.Format == clif.FormatCall || info.Format == clif.FormatCallRef || info.Format == clif.FormatReturn || info.Format == clif.FormatList
 		if !hasList && args != d.NumArgs() {
 			t.Errorf("%v: %d operands in the signature %q, %d in the format", op, args, info.Sig, d.NumArgs())
 		}
@@ -89,7 +89,7 @@ func TestOpcodeEffects(t *testing.T) {
 		if !e.Sound() {
 			t.Errorf("%v: the effects are %b", op, e)
 		}
-		touched := (e.Read() | e.Written()) &^ effect.Fuel // which no entity has
+		touched := (e.Read() | e.Written()) &^ (effect.Fuel | effect.Exception) // which no entity has
 		of := touched
 		for _, entity := range []clif.Entity{info.Entity, info.Entity2} {
 			if p := parts[entity]; p != 0 && of&p == 0 {

@@ -14,6 +14,7 @@ const (
 	StateTableSize  = StateSet(effect.TableSize)  // sizes of tables
 	StateSegments   = StateSet(effect.Segments)   // lengths and contents of segments
 	StateFuel       = StateSet(effect.Fuel)       // the count of fuel
+	StateException  = StateSet(effect.Exception)  // the exception that is under way
 	StateImported   = StateSet(effect.Global)     // mutable globals that are imported, of which two may be the same
 	stateGlobal0    = StateImported << 1          // the first of the other globals
 

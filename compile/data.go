@@ -39,7 +39,11 @@ func (l *linker) fillData() {
 	cm, lay := l.cm, l.layout
 	l.data = make([]byte, lay.Size())
 	l.put64(0, abi.Version)
-	for h := range abi.NumHelpers {
+	helpers := abi.NumCommonHelpers
+	if lay.Exceptions() != 0 {
+		helpers = abi.NumHelpers
+	}
+	for h := range helpers {
 		sym := l.o.AddSymbol(objfile.Symbol{Name: abi.Helpers[h].Symbol, Section: objfile.Undefined, Binding: objfile.Global})
 		l.address(lay.Helper(h), sym, 0)
 	}

@@ -280,6 +280,12 @@ func (l *linker) addSites(i uint32, r *result) error {
 	if m.Calls, ok = appendSites(l, m.Calls, w.calls.at(r.calls), at, size+1, func(s *abi.CallSite) *uint32 { return move(&s.Offset, &s.Src) }); !ok {
 		return l.internal(i, "call sites")
 	}
+	if m.Handlers, ok = appendSites(l, m.Handlers, w.handlers.at(r.handlers), at, size+1, func(h *abi.Handler) *uint32 {
+		h.Landing += at
+		return &h.Return
+	}); !ok {
+		return l.internal(i, "handlers")
+	}
 	if !l.addStackMaps(w.maps.at(r.maps), at, size+1) {
 		return l.internal(i, "stack maps")
 	}
@@ -385,12 +391,26 @@ func importOf(n *clif.ImportName) *meta.ImportName {
 	return &meta.ImportName{Module: n.Module, Name: n.Name}
 }
 
+// describeExceptions returns the parts of the instance data that exceptions need, and the tags.
+func (l *linker) describeExceptions() *meta.Exceptions {
+	lay := l.layout
+	x := &meta.Exceptions{Helpers: lay.Exceptions(), Current: lay.Exception(), Words: lay.ExceptionWords(), TagSlots: lay.Tag(0)}
+	for i := range l.cm.Tags {
+		l.opt.stop.PollAt(i)
+		x.Tags = append(x.Tags, meta.Tag{Type: uint32(l.cm.Tags[i].Sig), Import: importOf(l.cm.Tags[i].Import)})
+	}
+	return x
+}
+
 // describe fills the metadata but for the tables of sites.
 func (l *linker) describe() {
 	m, cm, lay := l.m, l.cm, l.layout
 	m.ABI, m.Arch, m.CPU, m.Name = abi.Version, l.target.arch, l.target.cpu, cm.Name
 	if c := l.opt.Fuel; c != nil {
 		m.ABI, m.Fuel = abi.FuelVersion, &meta.Fuel{Slack: l.opt.FuelSlack, Costs: c.String()}
+	}
+	if cm.HasExceptions {
+		m.ABI, m.Exceptions = abi.ExceptionsVersion, l.describeExceptions()
 	}
 	if m.Name == "" {
 		m.Name = l.opt.Name
@@ -441,11 +461,21 @@ func (l *linker) describe() {
 	for i := range cm.Funcs {
 		l.opt.stop.Poll()
 		m.Funcs = append(m.Funcs, l.describeFunc(clif.FuncIndex(i)))
+		m.Saves = append(m.Saves, l.describeSaves(clif.FuncIndex(i)))
 	}
 	for i := range cm.Exports {
 		x := &cm.Exports[i]
 		m.Exports = append(m.Exports, meta.Export{Name: x.Name, Kind: x.Kind, Index: x.Index})
 	}
+}
+
+// describeSaves returns what function i saves.
+func (l *linker) describeSaves(i clif.FuncIndex) (s abi.Saves) {
+	if l.cm.Funcs[i].Import == nil && !l.results[i].absent() {
+		r := &l.results[i]
+		s = l.target.saves(r.saved, r.worker.unwind.at(r.unwind))
+	}
+	return s
 }
 
 func (l *linker) describeFunc(i clif.FuncIndex) meta.Func {

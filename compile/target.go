@@ -75,11 +75,38 @@ type machine struct {
 	// relocs are the kinds of relocation, cfi is the call frame information.
 	relocs *reloc.Types
 	cfi    *abi.CFI
+	// kept are the callee-saved registers, that of the count of fuel included.
+	kept regalloc.PRegSet
 	// instanceAlign is the alignment of the instance data in bytes, if more than 16.
 	instanceAlign uint32
 	// callReach is how far a call reaches, in bytes, 0 for the whole text; veneer is the branch of a veneer.
 	callReach int64
 	veneer    []byte
+}
+
+// saves describes the registers that a function saves, and where in its code, as hosts know them.
+func (m *machine) saves(s regalloc.PRegSet, changes []abi.CFIChange) (out abi.Saves) {
+	if s == 0 {
+		return out
+	}
+	n := 0
+	for kept := m.kept; kept != 0; kept = kept.Remove(kept.First()) {
+		if s.Has(kept.First()) {
+			out.Registers |= 1 << n
+		}
+		n++
+	}
+	saved := false
+	for i := range changes {
+		switch c := &changes[i]; c.Kind {
+		case abi.RegistersSaved, abi.RegistersKept:
+			if now := c.Kind == abi.RegistersSaved; now != saved {
+				saved = now
+				out.Changes = append(out.Changes, c.Offset)
+			}
+		}
+	}
+	return out
 }
 
 // savedRules are the unwind rules of registers that a function saves.
@@ -110,7 +137,11 @@ func targetFor(name, cpu string) (*machine, error) {
 	}
 	for i := range targets {
 		if targets[i].name == name {
-			return targets[i].machine(cpu)
+			m, err := targets[i].machine(cpu)
+			if err == nil {
+				m.kept = m.target.Env.CalleeSaved
+			}
+			return m, err
 		}
 	}
 	return nil, fmt.Errorf("compile: unknown target %q (want %s)", name, strings.Join(Targets(), " or "))

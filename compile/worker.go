@@ -77,7 +77,7 @@ type result struct {
 	code, relocs, traps, calls, maps span
 	inlined                          span // of which entry 0 is the first in the function's table
 	saved                            regalloc.PRegSet
-	unwind                           span
+	unwind, handlers                 span
 }
 
 // run compiles all functions. The error is the one that counts, whatever the
@@ -227,14 +227,15 @@ type worker struct {
 
 	verifier verify.Verifier
 
-	code    store[byte]
-	relocs  store[machbuffer.Reloc]
-	traps   store[abi.TrapSite]
-	calls   store[abi.CallSite]
-	maps    store[abi.StackMap]
-	inlined store[abi.Inlined]
-	unwind  store[abi.CFIChange]
-	places  placeTable
+	code     store[byte]
+	relocs   store[machbuffer.Reloc]
+	traps    store[abi.TrapSite]
+	calls    store[abi.CallSite]
+	maps     store[abi.StackMap]
+	inlined  store[abi.Inlined]
+	unwind   store[abi.CFIChange]
+	handlers store[abi.Handler]
+	places   placeTable
 
 	costs *cost.Meter // nil if nothing is measured
 }
@@ -459,7 +460,7 @@ func (w *worker) keep(i uint32, c *backend.Code) {
 	r := &w.d.results[i]
 	r.worker, r.align, r.starts, r.prologue, r.frame = w, c.Align, c.Starts, c.Prologue, c.FrameBytes
 	r.code, r.relocs = w.code.keep(c.Bytes), w.relocs.keep(c.Relocs)
-	r.saved, r.unwind = c.Saved, w.unwind.keep(c.Unwind)
+	r.saved, r.unwind, r.handlers = c.Saved, w.unwind.keep(c.Unwind), w.handlers.keep(c.Handlers)
 	r.traps, r.calls = w.traps.keep(c.Traps), w.calls.keep(c.Calls)
 	if len(c.Inlined) > 0 {
 		w.keepPlaces(r, c)

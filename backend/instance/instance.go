@@ -17,6 +17,7 @@ import (
 // Layout is the byte offset of everything in the instance data.
 type Layout struct {
 	helpers, memories, tables, imports, types, globals, descs, datas, elems uint32
+	exceptions, exception, tags                                             uint32 // the part, the exception under way in it, the slots of tags
 
 	globalOff []uint32 // of each global: its value, or the pointer to it if imported
 	descOff   []uint32 // of each function's descriptor, noDesc if it has none
@@ -39,7 +40,7 @@ func New(m *clif.Module) *Layout {
 		at += uint32(n * bytes)
 		return o
 	}
-	l.helpers = take(int(abi.NumHelpers), 8)
+	l.helpers = take(int(abi.NumCommonHelpers), 8)
 	l.memories = take(len(m.Memories), 8)
 	l.tables = take(len(m.Tables), 8)
 	l.canonicalTypes(m)
@@ -73,6 +74,14 @@ func New(m *clif.Module) *Layout {
 		m.Stop.PollAt(i)
 		l.elemOff = append(l.elemOff, take(len(m.Elems[i].Funcs), 8))
 	}
+	if m.HasExceptions {
+		at = (at + 15) &^ 15
+		l.exceptions = take(abi.ExceptionHelpers, 1)
+		at = (at + 15) &^ 15
+		l.exception = take(abi.ExceptionArgs, 1)
+		take(exceptionWords(m), 8)
+		l.tags = take(len(m.Tags), 8)
+	}
 	l.size = (at + 15) &^ 15
 	return l
 }
@@ -98,13 +107,22 @@ func (l *Layout) canonicalTypes(m *clif.Module) {
 func (l *Layout) Size() uint32 { return l.size }
 
 // Helper returns the slot that holds the address of helper h.
-func (l *Layout) Helper(h abi.Helper) uint32 { return l.helpers + 8*uint32(h) }
+func (l *Layout) Helper(h abi.Helper) uint32 {
+	if h >= abi.NumCommonHelpers {
+		return l.exceptions + 8*uint32(h-abi.NumCommonHelpers)
+	}
+	return l.helpers + 8*uint32(h)
+}
 
 // HelperAt returns the helper whose address is in the slot at off; ok is false if that is
 // not the slot of a helper.
 func (l *Layout) HelperAt(off uint32) (h abi.Helper, ok bool) {
+	if l.exceptions != 0 && off >= l.exceptions {
+		n := (off - l.exceptions) / 8
+		return abi.NumCommonHelpers + abi.Helper(n), n < uint32(abi.NumHelpers-abi.NumCommonHelpers) && off%8 == 0
+	}
 	n := (off - l.helpers) / 8
-	return abi.Helper(n), off >= l.helpers && n < uint32(abi.NumHelpers) && off%8 == l.helpers%8
+	return abi.Helper(n), off >= l.helpers && n < uint32(abi.NumCommonHelpers) && off%8 == l.helpers%8
 }
 
 // Memory returns the slot that holds the base of memory i.
@@ -144,6 +162,31 @@ func (l *Layout) Data(i uint32) uint32 { return l.datas + abi.SegmentSize*i }
 
 // Elem returns the pair {address, length in elements} of element segment i.
 func (l *Layout) Elem(i uint32) uint32 { return l.elems + abi.SegmentSize*i }
+
+// Exceptions returns the part for exceptions, which begins with the slots of helpers; 0 if there is none.
+func (l *Layout) Exceptions() uint32 { return l.exceptions }
+
+// Exception returns where the exception is that is under way (abi.ExceptionTag).
+func (l *Layout) Exception() uint32 { return l.exception }
+
+// ExceptionWords returns for how many words of arguments it has room.
+func (l *Layout) ExceptionWords() uint32 {
+	return (l.tags - l.exception - abi.ExceptionArgs) / 8
+}
+
+// Tag returns the slot that holds the address that stands for tag i.
+func (l *Layout) Tag(i uint32) uint32 { return l.tags + 8*i }
+
+// exceptionWords returns how many words the arguments of an exception of m take at most. They lie from a multiple of 16 on.
+func exceptionWords(m *clif.Module) int {
+	most := 0
+	for i := range m.Tags {
+		m.Stop.PollAt(i)
+		types := m.TagSig(uint32(i)).Params
+		most = max(most, abi.ExceptionWord(types, len(types)))
+	}
+	return (most + 1) &^ 1
+}
 
 // ElemArray returns the array of element segment i, 8 bytes each.
 func (l *Layout) ElemArray(i uint32) uint32 { return l.elemOff[i] }

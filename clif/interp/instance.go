@@ -24,6 +24,7 @@ type Instance struct {
 	globals  []*Global
 	memories []*Memory
 	tables   []*Table
+	tags     []*Tag
 	datas    [][]byte   // nil once dropped
 	elems    [][]uint64 // nil once dropped
 	exports  map[string]Extern
@@ -107,6 +108,7 @@ func (l *linker) link() {
 	inst.globals = make([]*Global, len(m.Globals))
 	inst.memories = make([]*Memory, len(m.Memories))
 	inst.tables = make([]*Table, len(m.Tables))
+	inst.tags = make([]*Tag, len(m.Tags))
 	for i := range m.Funcs {
 		name := m.Funcs[i].Import
 		if name == nil {
@@ -155,6 +157,17 @@ func (l *linker) link() {
 			l.limits(d.Import, t.size, t.Max, t.HasMax, d.Min, d.Max, d.HasMax)
 		}
 		inst.tables[i] = t
+	}
+	for i := range m.Tags {
+		d := &m.Tags[i]
+		if d.Import == nil {
+			continue
+		}
+		t, ok := extern[*Tag](l, d.Import)
+		if want := m.TagSig(uint32(i)); ok && !t.sig.Equal(want) {
+			l.mismatch(d.Import, "tag of type %v, want %v", &t.sig, want)
+		}
+		inst.tags[i] = t
 	}
 }
 
@@ -207,6 +220,11 @@ func (inst *Instance) define() {
 			inst.tables[i].own = d.OwnType()
 		}
 	}
+	for i := range m.Tags {
+		if m.Tags[i].Import == nil {
+			inst.tags[i] = inst.store.NewTag(*m.TagSig(uint32(i)))
+		}
+	}
 	for i := range m.Datas {
 		inst.datas = append(inst.datas, m.Datas[i].Bytes)
 	}
@@ -229,6 +247,8 @@ func (inst *Instance) entity(kind abi.ExternKind, i uint32) Extern {
 		return inst.memories[i]
 	case abi.ExternTable:
 		return inst.tables[i]
+	case abi.ExternTag:
+		return inst.tags[i]
 	}
 	return inst.globals[i]
 }

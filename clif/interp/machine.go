@@ -46,6 +46,7 @@ type machine struct {
 	highs []uint64 // parallel to regs if fn has vectors, else nil
 	pc    clif.Inst
 
+	thrown  bool     // the call behind which the current frame goes on has thrown
 	floor   int      // run returns when there are no more frames than this
 	results []uint64 // of the function that made it return
 	stop    bool     // run is to return
@@ -263,9 +264,15 @@ func (m *machine) invokeHost(f *Function, d *clif.InstData, args []uint32) {
 	}
 }
 
-// hostError ends the execution with what a host function returned; a trap gets
+// hostError unwinds with an exception that a host function has thrown, or ends the execution with another error; a trap gets
 // the place of the call if it has none.
 func (m *machine) hostError(err error) {
+	var x *Exception
+	if errors.As(err, &x) && x.tag.store == m.store {
+		m.store.exception = x
+		m.unwind()
+		return
+	}
 	var t *Trap
 	if errors.As(err, &t) && t.Name == "" && t.Src == 0 {
 		m.trap(t.Code)

@@ -112,6 +112,14 @@ var scalarOps = [clif.NumOpcodes]func(*machine, *clif.InstData){
 	clif.OpBranch:        opBranch,
 	clif.OpBrTable:       opBrTable,
 	clif.OpReturn:        opReturn,
+	clif.OpCatch:         opCatch,
+	clif.OpRaise:         opRaise,
+	clif.OpExnSet:        opExnSet,
+	clif.OpExnOpen:       opExnOpen,
+	clif.OpExnTag:        opExnTag,
+	clif.OpTagAddr:       opTagAddr,
+	clif.OpExnArgs:       opExnArgs,
+	clif.OpExnRef:        opExnRef,
 }
 
 // opVector executes any operation on vectors without effects. Where an operand or the result is a scalar, the other half

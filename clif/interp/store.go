@@ -36,6 +36,9 @@ type Store struct {
 	funcs   []*Function
 	objects []any
 	numbers map[any]uint64
+	// exception is the one that is under way.
+	exception *Exception
+	tags      uint64 // how many there are
 	// Fuel is what is left. It is below 0 while code runs that has not noticed yet that it has run out.
 	Fuel int64
 }
@@ -51,8 +54,8 @@ func NewStore(opt Options) *Store {
 	return &Store{opt: opt, numbers: map[any]uint64{}, Fuel: opt.Fuel}
 }
 
-// Extern is what can be imported and exported: a *Function, *Memory, *Table or
-// *Global.
+// Extern is what can be imported and exported: a *Function, *Memory, *Table, *Global
+// or *Tag.
 type Extern interface{ kind() abi.ExternKind }
 
 // Function is a function of an instance or of the host.
@@ -110,6 +113,7 @@ func (*Function) kind() abi.ExternKind { return abi.ExternFunc }
 func (*Memory) kind() abi.ExternKind   { return abi.ExternMemory }
 func (*Table) kind() abi.ExternKind    { return abi.ExternTable }
 func (*Global) kind() abi.ExternKind   { return abi.ExternGlobal }
+func (*Tag) kind() abi.ExternKind      { return abi.ExternTag }
 
 func (s *Store) addFunc(f *Function) *Function {
 	f.store = s

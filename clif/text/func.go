@@ -207,6 +207,12 @@ func (p *parser) results(n clif.Inst, d *clif.InstData, results []uint32) {
 		types = b.Mod.FuncSig(clif.FuncIndex(d.Aux)).Results
 	case d.Op == clif.OpCallRef:
 		types = b.Mod.Sigs[d.Aux].Results
+	case d.Op == clif.OpExnArgs:
+		if int64(d.Aux) >= int64(len(b.Mod.Tags)) {
+			p.fail(b.inst, "tag%d is not declared", d.Aux)
+			return
+		}
+		types = b.Mod.TagSig(d.Aux).Params
 	case d.Op.HasResult():
 		types = []clif.Type{d.Op.ResultType(d.Type)}
 	}
@@ -269,8 +275,18 @@ var formats = [...]func(*parser, *clif.InstData){
 		p.expect(",")
 		d.Args[2] = p.target()
 	},
+	clif.FormatCatch: func(p *parser, d *clif.InstData) {
+		d.Args[1] = p.target()
+		p.expect(",")
+		d.Args[2] = p.target()
+	},
 	clif.FormatBrTable: parseBrTable,
 	clif.FormatReturn:  parseReturn,
+	clif.FormatRaise:   func(*parser, *clif.InstData) {},
+	clif.FormatList: func(p *parser, d *clif.InstData) {
+		d.Aux = p.entity("tag", len(p.mod.Tags))
+		p.varArgs(d, p.uses())
+	},
 	clif.FormatCall: func(p *parser, d *clif.InstData) {
 		d.Aux = p.entity("fn", len(p.mod.Funcs))
 		p.varArgs(d, p.uses())

@@ -258,6 +258,10 @@ func (p *parser) declaration() {
 		d := clif.TableDecl{Import: p.declare("table", len(p.mod.Tables), imported), Elem: p.refType()}
 		d.Min, d.Max, d.HasMax = p.limits()
 		p.mod.Tables = append(p.mod.Tables, d)
+	case p.isRef("tag"):
+		d := clif.TagDecl{Import: p.declare("tag", len(p.mod.Tags), imported)}
+		d.Sig = clif.SigIndex(p.entity("sig", len(p.mod.Sigs)))
+		p.mod.Tags = append(p.mod.Tags, d)
 	case imported:
 		p.fail(p.peek(), "%s cannot be imported", p.peek().describe())
 	case p.isRef("sig"):
@@ -372,7 +376,7 @@ func (p *parser) declareElem() {
 var exportKinds = [...]struct {
 	prefix string
 	kind   abi.ExternKind
-}{{"fn", abi.ExternFunc}, {"table", abi.ExternTable}, {"mem", abi.ExternMemory}, {"global", abi.ExternGlobal}}
+}{{"fn", abi.ExternFunc}, {"table", abi.ExternTable}, {"mem", abi.ExternMemory}, {"global", abi.ExternGlobal}, {"tag", abi.ExternTag}}
 
 func (p *parser) export() {
 	e := clif.Export{Name: p.str()}
@@ -410,6 +414,8 @@ func (p *parser) markExports() {
 			if ok = i < int64(len(m.Globals)); ok {
 				m.Globals[i].Exported = true
 			}
+		case abi.ExternTag:
+			ok = i < int64(len(m.Tags))
 		}
 		if !ok {
 			p.fail(p.exports[n], "%s is not declared", p.exports[n].text)

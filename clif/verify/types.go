@@ -21,6 +21,13 @@ func (v *Verifier) types(d *clif.InstData) {
 		v.listTypes("arguments", f.ListOperands(d), s.Params)
 		v.results(d, s.Results...)
 		return
+	case clif.OpExnSet:
+		v.listTypes("arguments", f.ListOperands(d), f.Mod.TagSig(d.Aux).Params)
+		v.results(d)
+		return
+	case clif.OpExnArgs:
+		v.results(d, f.Mod.TagSig(d.Aux).Params...)
+		return
 	case clif.OpReturn:
 		v.listTypes("results", f.ListOperands(d), f.Signature().Results)
 	}

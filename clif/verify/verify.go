@@ -45,9 +45,12 @@ type Verifier struct {
 	defBlock []clif.Block
 	// owned has the instructions that are in a block, inLayout the blocks of the layout.
 	owned, inLayout []bool
-	block           clif.Block
-	inst            clif.Inst
-	err             *Error
+	// caught is the call that the catch at the end of each block belongs to, or NoInst.
+	caught []clif.Inst
+	normal bool // arguments of the first target of a catch are checked
+	block  clif.Block
+	inst   clif.Inst
+	err    *Error
 }
 
 // Func checks f alone.
@@ -61,6 +64,7 @@ func (v *Verifier) Func(f *clif.Func) error {
 		v.cfg.Compute(f)
 		v.dom.Compute(&v.cfg)
 		v.definitions()
+		v.catches()
 	}
 	for _, b := range f.Layout {
 		if v.err != nil {
@@ -250,6 +254,8 @@ func (v *Verifier) entity(e clif.Entity, i uint64) {
 		n = len(m.Funcs)
 	case clif.EntSig:
 		n = len(m.Sigs)
+	case clif.EntTag:
+		n = len(m.Tags)
 	}
 	if i >= uint64(n) {
 		v.fail("%v%d does not exist", e, i)
@@ -315,6 +321,8 @@ func (v *Verifier) use(x clif.Value) {
 		v.fail("%v is defined in %v, which does not dominate", x, db)
 	case db == v.block && d.Kind == clif.ValueResult && clif.Inst(d.Def) >= v.inst:
 		v.fail("%v is used before its definition", x)
+	case d.Kind == clif.ValueResult && clif.Inst(d.Def) == v.caught[db] && !(v.normal && db == v.block) && !v.behindNormal(db):
+		v.fail("%v does not exist here, as the call may have thrown", x)
 	}
 }
 
@@ -335,24 +343,27 @@ func (v *Verifier) checkBlock(b clif.Block) {
 		}
 		v.types(d)
 		for _, t := range f.TargetsOf(d) {
-			v.target(clif.Target(t))
+			v.target(clif.Target(t), d.Op == clif.OpCatch && t == d.Args[1])
 		}
 	}
 }
 
-func (v *Verifier) target(t clif.Target) {
+// target checks the arguments of t; normal says that it is the first one of a catch.
+func (v *Verifier) target(t clif.Target, normal bool) {
 	f := v.f
 	args, params := f.TargetArgs(t), f.Params(f.Targets[t].Block)
 	if len(args) != len(params) {
 		v.fail("%d arguments for %v, which has %d parameters", len(args), f.Targets[t].Block, len(params))
 		return
 	}
+	v.normal = normal
 	for i, a := range args {
 		v.use(clif.Value(a))
 		if v.err == nil {
 			v.wantType(clif.Value(a), f.TypeOf(clif.Value(params[i])))
 		}
 	}
+	v.normal = false
 }
 
 func (v *Verifier) listTypes(what string, args []uint32, types []clif.Type) {

@@ -21,6 +21,9 @@ const CheckedVersion = 5
 // FuelVersion is the version, in the record and in the metadata, of an object whose code counts fuel: a register has the count.
 const FuelVersion = 6
 
+// ExceptionsVersion is the version, in the record and in the metadata, of an object whose code throws or catches exceptions. It may count fuel as well.
+const ExceptionsVersion = 7
+
 // TrapCode says why compiled code trapped. The values are stored in objects.
 type TrapCode uint8
 
@@ -113,6 +116,15 @@ const (
 	HelperMemmove
 	HelperMemset
 	HelperTableFill
+	// NumCommonHelpers is how many there are that every instance has. The others are for exceptions.
+	NumCommonHelpers
+)
+
+// The helpers of instances with exceptions.
+const (
+	HelperRaise = NumCommonHelpers + iota
+	HelperExceptionOpen
+	HelperExceptionRef
 	NumHelpers
 )
 
@@ -142,6 +154,12 @@ var Helpers = [NumHelpers]HelperInfo{
 	HelperMemset: {"waot_memset", 3, false, false},
 	// void waot_table_fill(void *to, uint64 word, uint64 words).
 	HelperTableFill: {"waot_table_fill", 3, false, false},
+	// void waot_raise(void *exception): unwinds, and does not return.
+	HelperRaise: {"waot_raise", 1, false, true},
+	// void waot_exception_open(void *exception, uint64 reference).
+	HelperExceptionOpen: {"waot_exception_open", 2, false, true},
+	// uint64 waot_exception_ref(void *exception).
+	HelperExceptionRef: {"waot_exception_ref", 1, true, true},
 }
 
 // Linear memory and tables. The word before the base of either holds its
@@ -166,6 +184,35 @@ const (
 	// PageSize is WebAssembly's.
 	PageSize = 64 << 10
 )
+
+// The exception part of the instance data, which instances with exceptions have, begins with the slots of their helpers. What follows, from
+// ExceptionTag on, is what the helpers get the address of: the exception that is under way.
+const (
+	// ExceptionHelpers is how many bytes the slots of helpers take.
+	ExceptionHelpers = 8 * int(NumHelpers-NumCommonHelpers)
+	// ExceptionTag is where, from the start of the exception that is under way, the address of its tag is, ExceptionRef where a reference to it, or 0 if none has been made, and
+	// ExceptionArgs where the words of its arguments begin, as functions have them in memory: those of a v128 are aligned to 16.
+	ExceptionTag  = 0
+	ExceptionRef  = 8
+	ExceptionArgs = 16
+)
+
+// ExceptionWord returns the word at which argument n of an exception begins, whose arguments have the given types: one of 16 bytes at an even one. For n = len(types), it is how
+// many words there are.
+func ExceptionWord[T interface{ Bits() int }](types []T, n int) int {
+	at := 0
+	for i, t := range types {
+		words := t.Bits() / 64 // 0 or 1 is one
+		if words == 2 {
+			at = (at + 1) &^ 1
+		}
+		if i == n {
+			break
+		}
+		at += max(words, 1)
+	}
+	return at
+}
 
 // InstanceHeader is how many bytes of the instance data precede the helper slots: the version and a reserved word.
 const InstanceHeader = 16

@@ -42,6 +42,33 @@ type CallSite struct {
 	Src    uint32 // the place in the Wasm module
 }
 
+// Handler says where an exception goes that comes out of the call that returns to Return: to Landing, in the frame that the call was in.
+type Handler struct {
+	Return  uint32 // in the code
+	Landing uint32 // in the code
+}
+
+// Saves says which callee-saved registers a function saves, and where in its code their values are in the frame. Number i of those that it saves is 8*(i+1) bytes below the frame
+// pointer.
+type Saves struct {
+	// Registers has a bit for each callee-saved register of the machine, in rising order: rbx, r12 to r15; x19 to x27, v8 to v15.
+	Registers uint32
+	// Changes are the offsets, rising, in the function's code, at which this changes: at first the values are in the registers.
+	Changes []uint32
+}
+
+// At reports whether the values are in the frame at a return address, an offset in the function's code.
+func (s *Saves) At(offset uint32) bool {
+	saved := false
+	for _, c := range s.Changes {
+		if c >= offset { // what is at the return address may be another block
+			break
+		}
+		saved = !saved
+	}
+	return saved
+}
+
 // StackMap lists where live references are while a call that returns to Offset is in progress.
 type StackMap struct {
 	Offset uint32  // in the code

@@ -33,6 +33,7 @@ const (
 	ReadTableSize                       // sizes of tables
 	ReadSegments                        // lengths and contents of segments
 	ReadFuel                            // the count of fuel
+	ReadException                       // the exception that is under way
 	ReadGlobal                          // a global
 	WriteMemory                         // as those above
 	WriteMemorySize                     // what is new in a memory that grows was not there to be read
@@ -40,6 +41,7 @@ const (
 	WriteTableSize // as WriteMemorySize
 	WriteSegments
 	WriteFuel
+	WriteException
 	WriteGlobal
 	end
 
@@ -60,6 +62,7 @@ const (
 	TableSize
 	Segments
 	Fuel
+	Exception
 	Global
 )
 

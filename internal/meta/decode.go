@@ -295,8 +295,11 @@ func decodeTables(m *Module, s Sections, hashed bool) error {
 
 func (d *decoder) module(m *Module) {
 	m.ABI = d.num32("version of the binary interface")
-	if m.ABI == abi.FuelVersion {
+	switch m.ABI {
+	case abi.FuelVersion:
 		m.Fuel = &Fuel{}
+	case abi.ExceptionsVersion:
+		m.Exceptions = &Exceptions{}
 	}
 	if d.err == nil {
 		d.err = m.CheckVersion()
@@ -328,8 +331,14 @@ func (d *decoder) module(m *Module) {
 		}
 		d.at += copy(m.Digests[i].Digest[:], d.b[d.at:])
 	}
+	if m.Exceptions != nil && d.bool("fuel") {
+		m.Fuel = &Fuel{}
+	}
 	if m.Fuel != nil {
 		m.Fuel.Slack, m.Fuel.Costs = d.bool("fuel"), d.str("costs of fuel")
+	}
+	if m.Exceptions != nil {
+		d.exceptions(m.Exceptions)
 	}
 	d.typed(m)
 }
@@ -520,6 +529,42 @@ func (d *decoder) calls(m *tables) {
 	}
 	for i := range m.Funcs {
 		m.Funcs[i].Name = d.str("name of a function")
+	}
+	d.handlers(m.Module)
+	d.saves(m.Module)
+}
+
+func (d *decoder) exceptions(x *Exceptions) {
+	x.Helpers, x.Current, x.Words = d.num32("helper slots for exceptions"), d.num32("exception"), d.num32("words of an exception")
+	x.TagSlots = d.num32("slots of tags")
+	x.Tags = list[Tag](d.count(2, "number of tags"))
+	for i := range x.Tags {
+		x.Tags[i] = Tag{Type: d.num32("type of a tag"), Import: d.imp()}
+	}
+}
+
+func (d *decoder) handlers(m *Module) {
+	m.Handlers = list[abi.Handler](d.count(2, "number of handlers"))
+	last := uint32(0)
+	for i := range m.Handlers {
+		last = d.offset(last)
+		m.Handlers[i] = abi.Handler{Return: last, Landing: last + uint32(d.signed32("landing"))}
+	}
+}
+
+func (d *decoder) saves(m *Module) {
+	m.Saves = list[abi.Saves](d.count(1, "number of functions"))
+	for i := range m.Saves {
+		s := &m.Saves[i]
+		if s.Registers = d.num32("registers"); s.Registers == 0 {
+			continue
+		}
+		s.Changes = list[uint32](d.count(1, "number of changes"))
+		last := uint32(0)
+		for k := range s.Changes {
+			last = d.offset(last)
+			s.Changes[k] = last
+		}
 	}
 }
 

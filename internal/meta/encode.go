@@ -17,7 +17,7 @@ const (
 )
 
 // FormatVersion is the version of the encoding of all four sections.
-const FormatVersion = 10
+const FormatVersion = 11
 
 // Every section begins with a header: magic, kind, version, two zero bytes,
 // the size of the payload (4 bytes) and the first bytes of its SHA-256.
@@ -252,12 +252,30 @@ func EncodeMeta(m *Module) []byte {
 		e.str(m.Digests[i].Section)
 		e.b = append(e.b, m.Digests[i].Digest[:]...)
 	}
+	if m.Exceptions != nil {
+		e.bool(m.Fuel != nil)
+	}
 	if m.Fuel != nil {
 		e.bool(m.Fuel.Slack)
 		e.str(m.Fuel.Costs)
 	}
+	if m.Exceptions != nil {
+		e.exceptions(m.Exceptions)
+	}
 	e.typed(m)
 	return e.finish()
+}
+
+func (e *encoder) exceptions(x *Exceptions) {
+	e.num32(x.Helpers)
+	e.num32(x.Current)
+	e.num32(x.Words)
+	e.num32(x.TagSlots)
+	e.count(len(x.Tags))
+	for i := range x.Tags {
+		e.num32(x.Tags[i].Type)
+		e.imp(x.Tags[i].Import)
+	}
 }
 
 func (e *encoder) funcs(m *Module) {
@@ -310,6 +328,8 @@ func EncodeTables(m *Module) (s Sections) {
 	for i := range m.Funcs {
 		e.str(m.Funcs[i].Name)
 	}
+	e.handlers(m.Handlers)
+	e.saves(m.Saves)
 	s.Calls = e.finish()
 	return s
 }
@@ -429,6 +449,35 @@ func (e *encoder) inlined(table []abi.Inlined) {
 		e.signed(int64(int32(p.Src - last.Src)))
 		e.place(&callers, p.Caller)
 		last = *p
+	}
+}
+
+// handlers writes distances: of each return address to the one before, of each landing to its return address.
+func (e *encoder) handlers(handlers []abi.Handler) {
+	e.count(len(handlers))
+	last := uint32(0)
+	for _, h := range handlers {
+		e.num32(h.Return - last)
+		e.signed(int64(int32(h.Landing - h.Return)))
+		last = h.Return
+	}
+}
+
+// saves writes for each function its registers, and, if there are any, the distances of the changes.
+func (e *encoder) saves(saves []abi.Saves) {
+	e.count(len(saves))
+	for i := range saves {
+		s := &saves[i]
+		e.num32(s.Registers)
+		if s.Registers == 0 {
+			continue
+		}
+		e.count(len(s.Changes))
+		last := uint32(0)
+		for _, c := range s.Changes {
+			e.num32(c - last)
+			last = c
+		}
 	}
 }
 

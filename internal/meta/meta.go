@@ -103,7 +103,7 @@ type Export struct {
 
 // Module is the metadata of one module.
 type Module struct {
-	ABI  uint32 // abi.Version, or abi.FuelVersion if Fuel is not nil
+	ABI  uint32 // abi.Version, or abi.FuelVersion if Fuel is not nil, or abi.ExceptionsVersion if Exceptions is not nil
 	Arch string // "x86-64"
 	CPU  string // the floor: "x86-64-v2"
 	Name string
@@ -132,6 +132,8 @@ type Module struct {
 	Traps     []abi.TrapSite
 	Calls     []abi.CallSite
 	StackMaps StackMaps
+	Handlers  []abi.Handler // sorted by Return
+	Saves     []abi.Saves   // by function
 	// Inlined is the table of places in functions that were inlined, which Src of traps and calls refers to.
 	Inlined []abi.Inlined
 
@@ -140,6 +142,8 @@ type Module struct {
 
 	// Fuel is not nil if the code counts fuel.
 	Fuel *Fuel
+	// Exceptions is not nil if code may throw or catch.
+	Exceptions *Exceptions
 }
 
 // Fuel says how code counts fuel.
@@ -150,15 +154,33 @@ type Fuel struct {
 	Costs string
 }
 
+// Exceptions is what code that may throw or catch needs. Its parts of the instance data come last there, in this order.
+type Exceptions struct {
+	// Helpers is the offset of the array of slots of the helpers for exceptions, Current that of the exception that is under way, whose arguments have room for Words words,
+	// and TagSlots that of the array of slots of tags.
+	Helpers, Current, Words, TagSlots uint32
+	Tags                              []Tag
+}
+
+// Tag is a tag of exceptions.
+type Tag struct {
+	Type   uint32 // index into Types; it has no results
+	Import *ImportName
+}
+
 // HasImports reports whether the module imports anything. Imported entities come first.
 func (m *Module) HasImports() bool {
 	return len(m.Funcs) > 0 && m.Funcs[0].Import != nil || len(m.Tables) > 0 && m.Tables[0].Import != nil ||
-		len(m.Memories) > 0 && m.Memories[0].Import != nil || len(m.Globals) > 0 && m.Globals[0].Import != nil
+		len(m.Memories) > 0 && m.Memories[0].Import != nil || len(m.Globals) > 0 && m.Globals[0].Import != nil ||
+		m.Exceptions != nil && len(m.Exceptions.Tags) > 0 && m.Exceptions.Tags[0].Import != nil
 }
 
 // version returns what ABI must be.
 func (m *Module) version() uint32 {
-	if m.Fuel != nil {
+	switch {
+	case m.Exceptions != nil:
+		return abi.ExceptionsVersion
+	case m.Fuel != nil:
 		return abi.FuelVersion
 	}
 	return abi.Version

@@ -3,6 +3,7 @@ package meta
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/waot-project/waot/internal/abi"
 )
@@ -46,6 +47,7 @@ func (v *validator) declarations() {
 	v.datas()
 	v.funcs()
 	v.exports()
+	v.exceptions()
 }
 
 // sites checks the tables of sites, of a module whose declarations are right.
@@ -55,6 +57,7 @@ func (v *validator) sites() {
 	v.returns("call", len(m.Calls), func(i int) uint32 { return m.Calls[i].Offset }, func(int, *Func) {})
 	v.stackMaps()
 	v.places()
+	v.handlers()
 }
 
 func (v *validator) require(ok bool, format string, args ...any) {
@@ -77,7 +80,7 @@ func (v *validator) take(offset uint32, size uint64, what string, i int) {
 func (v *validator) instance() {
 	m := v.m
 	v.require(uint64(m.InstanceSize) == v.size.Data, "the instance data has %d bytes, not %d", v.size.Data, m.InstanceSize)
-	v.take(m.Helpers, 8*uint64(abi.NumHelpers), "helper slot", 0)
+	v.take(m.Helpers, 8*uint64(abi.NumCommonHelpers), "helper slot", 0)
 	for i := range m.Memories {
 		v.take(m.Memories[i].Slot, 8, "memory slot", i)
 	}
@@ -111,6 +114,50 @@ func (v *validator) instance() {
 	}
 	for i := range m.Elems {
 		v.take(m.Elems[i].Array, 8*uint64(m.Elems[i].Len), "elements of segment", i)
+	}
+	if x := m.Exceptions; x != nil {
+		v.take(x.Helpers, uint64(abi.ExceptionHelpers), "helper slot for exceptions", 0)
+		v.take(x.Current, uint64(abi.ExceptionArgs)+8*uint64(x.Words), "exception", 0)
+		v.require(x.Current%16 == 0, "the exception is not aligned")
+		v.take(x.TagSlots, 8*uint64(len(x.Tags)), "slot of tag", 0)
+	}
+}
+
+// exceptions checks the tags.
+func (v *validator) exceptions() {
+	m := v.m
+	if m.Exceptions == nil {
+		return
+	}
+	tags := m.Exceptions.Tags
+	for i := range tags {
+		if n := tags[i].Type; uint64(n) >= uint64(len(m.Types)) || len(m.Types[n].Results) != 0 {
+			v.require(false, "type %d of tag %d", n, i)
+			return
+		}
+		args := m.Types[tags[i].Type].Params
+		v.require(abi.ExceptionWord(args, len(args)) <= int(m.Exceptions.Words), "the arguments of tag %d have no room", i)
+	}
+	v.importsFirst(len(tags), "tag", func(i int) bool { return tags[i].Import != nil })
+}
+
+// handlers checks that handlers and the calls that lead to them are in one function, and what functions save.
+func (v *validator) handlers() {
+	m := v.m
+	v.returns("handler", len(m.Handlers), func(i int) uint32 { return m.Handlers[i].Return }, func(i int, f *Func) {
+		at := m.Handlers[i].Landing
+		v.require(at > f.Text && uint64(at) < uint64(f.Text)+uint64(f.Size), "landing of handler %d", i)
+	})
+	if len(m.Saves) != len(m.Funcs) {
+		v.require(len(m.Saves) == 0, "%d functions save registers, of %d", len(m.Saves), len(m.Funcs))
+		return
+	}
+	for i := range m.Saves {
+		s, f := &m.Saves[i], &m.Funcs[i]
+		v.require(8*bits.OnesCount32(s.Registers) <= int(f.Frame) && (f.Import == nil || s.Registers == 0), "registers of function %d", i)
+		for k, c := range s.Changes {
+			v.require(c <= f.Size && (k == 0 || c > s.Changes[k-1]), "change %d of function %d", k, i)
+		}
 	}
 }
 
@@ -217,7 +264,10 @@ func (v *validator) funcs() {
 
 func (v *validator) exports() {
 	m := v.m
-	counts := [...]int{abi.ExternFunc: len(m.Funcs), abi.ExternTable: len(m.Tables), abi.ExternMemory: len(m.Memories), abi.ExternGlobal: len(m.Globals)}
+	counts := [...]int{abi.ExternFunc: len(m.Funcs), abi.ExternTable: len(m.Tables), abi.ExternMemory: len(m.Memories), abi.ExternGlobal: len(m.Globals), abi.ExternTag: 0}
+	if m.Exceptions != nil {
+		counts[abi.ExternTag] = len(m.Exceptions.Tags)
+	}
 	names := make(map[string]bool, len(m.Exports)) // once for a module
 	for i := range m.Exports {
 		x := &m.Exports[i]

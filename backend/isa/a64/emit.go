@@ -64,6 +64,9 @@ func emitInst(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation
 	if in.Op == asm.Bl || in.Op == opCallInd {
 		e.Called()
 		moveSP(e, asm.SubImm, in.Popped()) // the callee has popped its arguments
+		if e.Catches() {
+			branches(e, in).emit(e, always)
+		}
 		return
 	}
 	if in.Tail != backend.TailNone {
@@ -232,7 +235,7 @@ func branches(e *backend.Emitter, in *backend.Inst) (j jumps) {
 // branchBytes implements backend.Target.BranchBytes.
 func branchBytes(e *backend.Emitter) uint32 {
 	in := &e.VC.Insts[e.VC.In.Blocks[e.Block].Insts.End-1]
-	if in.Op != backend.OpJump && in.Tail != backend.TailJump {
+	if !e.EndsInBranches() {
 		return 0
 	}
 	return uint32(4 * branches(e, in).n)

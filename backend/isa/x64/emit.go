@@ -83,6 +83,9 @@ func emitInst(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation
 		if n := in.Popped(); n > 0 { // the callee has popped its arguments
 			op(e, backend.Inst{Op: asm.SubImm, Size: 8, Imm: int64(n)}, asm.RSP)
 		}
+		if e.Catches() {
+			branches(e, in).emit(e)
+		}
 		return
 	}
 	if in.Tail != backend.TailNone {
@@ -308,7 +311,7 @@ func (j *jumps) near(e *backend.Emitter) (short [3]bool, bytes uint32) {
 // branchBytes implements backend.Target.BranchBytes.
 func branchBytes(e *backend.Emitter) uint32 {
 	in := &e.VC.Insts[e.VC.In.Blocks[e.Block].Insts.End-1]
-	if in.Op != backend.OpJump && in.Tail != backend.TailJump {
+	if !e.EndsInBranches() {
 		return 0
 	}
 	j := branches(e, in)
