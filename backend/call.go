@@ -36,6 +36,7 @@ func (l *Place) assign(dst *abi.Sig, sig *clif.Signature) {
 func (l *Place) signature() {
 	l.assign(&l.fnSig, l.F.Signature())
 	l.code.PopBytes = l.fnSig.ArgBytes(l.Target.Conv)
+	l.code.In.ArgWords = l.code.PopBytes / 8
 	if l.fnSig.HasHidden() {
 		l.hidden = l.NewVReg(clif.I64)
 	}
