@@ -260,11 +260,19 @@ func (o *Options) cancellable(work func() (*Result, error)) (r *Result, err erro
 	return r, nil
 }
 
+// features returns the features that are accepted and that translation knows.
+func (o *Options) features() wasmfront.Features {
+	if o.Features == 0 {
+		return wasmfront.DefaultFeatures
+	}
+	return o.Features &^ translate.Refused
+}
+
 func (o *Options) module(wasm []byte) (*Result, error) {
 	if err := o.Limits.CheckSize(wasm); err != nil {
 		return nil, err
 	}
-	cfg := validate.Config{Features: o.Features, Stop: o.stop, Price: o.Limits.price(wasm)}
+	cfg := validate.Config{Features: o.features(), Stop: o.stop, Price: o.Limits.price(wasm)}
 	wm, err := validate.Module(wasm, cfg)
 	if err != nil {
 		if overMemory(err) {

@@ -92,7 +92,7 @@ const ofAny = 8 << 20
 // file. They are measured: half of what the peak of memory grows by for each, as the collector lets the heap grow to twice of what is live.
 var prices = [wasmfront.NumItems]int64{
 	wasmfront.ItemSection: 110, wasmfront.ItemType: 900, wasmfront.ItemTypeValue: 40, wasmfront.ItemImport: 1250, wasmfront.ItemFunc: 430,
-	wasmfront.ItemTable: 260, wasmfront.ItemMemory: 1000, wasmfront.ItemGlobal: 190, wasmfront.ItemExport: 680, wasmfront.ItemElemSegment: 200,
+	wasmfront.ItemTable: 260, wasmfront.ItemMemory: 1000, wasmfront.ItemTag: 100, wasmfront.ItemGlobal: 190, wasmfront.ItemExport: 680, wasmfront.ItemElemSegment: 200,
 	wasmfront.ItemElem: 74, wasmfront.ItemElemExpr: 74, wasmfront.ItemDataSegment: 190, wasmfront.ItemConstOp: 110, wasmfront.ItemNameByte: 34,
 	wasmfront.ItemDataByte: 1, wasmfront.ItemDebugByte: 3,
 }

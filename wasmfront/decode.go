@@ -254,6 +254,11 @@ func (d *decoder) importSection() {
 			imp.Index = uint32(len(m.Memories))
 			d.addMemory()
 			m.NumImportedMemories++
+		case abi.ExternTag:
+			d.needTags(at, "import of a tag")
+			imp.Index = uint32(len(m.Tags))
+			d.addTag()
+			m.NumImportedTags++
 		case abi.ExternGlobal:
 			imp.Index = uint32(len(m.Globals))
 			m.Globals = append(m.Globals, Global{Offset: d.Pos, GlobalType: d.globalType()})
@@ -422,7 +427,7 @@ func (d *decoder) exportSection() {
 		e.Kind = abi.ExternKind(d.Byte())
 		switch {
 		case e.Kind == abi.ExternTag:
-			d.FailFeature(at, FeatureExceptions, "unsupported export of a tag")
+			d.needTags(at, "export of a tag")
 		case e.Kind > abi.ExternTag:
 			d.Fail(at, "malformed export kind 0x%02x", uint8(e.Kind))
 		}
@@ -451,8 +456,41 @@ func (d *decoder) dataCountSection() {
 	d.m.HasDataCount = d.Err == nil
 }
 
+// needTags fails for what, at an offset, which only modules with exceptions have.
+func (d *decoder) needTags(at int, what string) {
+	if !d.accept.Has(FeatureExceptions) {
+		d.FailFeature(at, FeatureExceptions, "unsupported %s", what)
+	}
+}
+
 func (d *decoder) tagSection() {
-	d.FailFeature(d.Pos, FeatureExceptions, "unsupported tag section")
+	at := d.Pos
+	d.needTags(at, "tag section")
+	n := d.U32()
+	if n > MaxTags {
+		d.FailLimit(at, LimitError{"tags", uint64(n), MaxTags}, "too many tags: %d", n)
+	}
+	d.m.Tags = makeVec(d, d.m.Tags, n, 2)
+	for ; n > 0 && d.Err == nil; n-- {
+		d.stop.Poll()
+		d.addTag()
+	}
+}
+
+func (d *decoder) addTag() {
+	at := d.Pos
+	d.charge(at, ItemTag, 1)
+	if n := len(d.m.Tags) + 1; n > MaxTags {
+		d.FailLimit(at, LimitError{"tags", uint64(n), MaxTags}, "too many tags")
+	}
+	const exception = 0 // the only attribute that there is
+	if attribute := d.Byte(); attribute != exception {
+		d.Fail(at, "malformed tag attribute 0x%02x", attribute)
+	}
+	t := Tag{Offset: d.Pos, Type: d.U32()}
+	if d.Err == nil {
+		d.m.Tags = append(d.m.Tags, t)
+	}
 }
 
 func (d *decoder) codeSection() {

@@ -65,7 +65,9 @@ const (
 	MaxResults  = 1_000
 	MaxLocals   = 50_000 // parameters included
 	MaxMemories = 100    // imports included
+	MaxTags     = 1_000_000
 	MaxBodySize = 7_654_321
 	MaxBrTable  = 65_520
+	MaxCatches  = 65_520  // of a try_table
 	MaxOperands = 1 << 20 // height of a function's operand stack
 )

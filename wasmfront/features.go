@@ -57,7 +57,7 @@ const DefaultFeatures = FeatureSignExtension | FeatureSaturatingFloatToInt | Fea
 // DecodableFeatures is what decoder and validator know in full; a set of
 // features to accept is cut down to it.
 const DecodableFeatures = DefaultFeatures | FeatureTailCall |
-	FeatureWideArithmetic
+	FeatureWideArithmetic | FeatureExceptions | FeatureLegacyExceptions
 
 // Has reports whether f contains all of g.
 func (f Features) Has(g Features) bool { return f&g == g }

@@ -12,6 +12,7 @@ const (
 	ItemFunc // defined here
 	ItemTable
 	ItemMemory
+	ItemTag
 	ItemGlobal
 	ItemExport
 	ItemElemSegment

@@ -17,6 +17,7 @@ type Module struct {
 	Funcs    []Func
 	Tables   []Table
 	Memories []Memory
+	Tags     []Tag
 	Globals  []Global
 	Exports  []Export
 	Elems    []ElemSegment
@@ -28,6 +29,7 @@ type Module struct {
 	NumImportedFuncs    uint32
 	NumImportedTables   uint32
 	NumImportedMemories uint32
+	NumImportedTags     uint32
 	NumImportedGlobals  uint32
 
 	Start        uint32 // function to call at the end of instantiation
@@ -78,6 +80,13 @@ type Table struct {
 type Memory struct {
 	MemoryType
 	Offset int // of the type
+}
+
+// Tag is a tag of the index space, of exceptions. Its type says which values an exception has, as parameters. Type may be out of range, and the type may have results, until
+// the module has been validated.
+type Tag struct {
+	Type   uint32
+	Offset int // of the type index
 }
 
 // Global is a global of the index space. Init is empty if it is imported.
@@ -203,6 +212,9 @@ func firstEqual(types []FuncType, end *stop.Flag) []uint32 {
 	}
 	return first
 }
+
+// TagType returns the type of tag i of the index space.
+func (m *Module) TagType(i uint32) *FuncType { return &m.Types[m.Tags[i].Type] }
 
 // GlobalType returns the type of global i of the index space.
 func (m *Module) GlobalType(i uint32) GlobalType { return m.Globals[i].GlobalType }

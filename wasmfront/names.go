@@ -103,7 +103,7 @@ func (n *AllNames) any() bool {
 func (m *Module) spaceSize(space IndexSpace) uint32 {
 	return uint32([NumSpaces]int{
 		SpaceFunc: len(m.Funcs), SpaceType: len(m.Types), SpaceTable: len(m.Tables), SpaceMemory: len(m.Memories),
-		SpaceGlobal: len(m.Globals), SpaceElem: len(m.Elems), SpaceData: len(m.Data),
+		SpaceGlobal: len(m.Globals), SpaceElem: len(m.Elems), SpaceData: len(m.Data), SpaceTag: len(m.Tags),
 	}[space])
 }
 

@@ -19,6 +19,7 @@ type ImmKind uint8
 const (
 	ImmNone         ImmKind = iota
 	ImmBlock                // block type
+	ImmTryTable             // block type, catch clauses
 	ImmLabel                // label
 	ImmBrTable              // labels, default label
 	ImmFunc                 // function

@@ -6,8 +6,8 @@ const NoIndex = 1<<32 - 1
 // Operator reads an operator with its immediates, and nothing of the module
 // that it is in: for tools that show what the validator may refuse. Of the
 // fields that Operator's list names, those that the context decides stay as they
-// were. For ImmBlock, Index is the type, and NoIndex if the type is written as
-// Results. Targets is only valid until the next operator that has them.
+// were. For ImmBlock and ImmTryTable, Index is the type, and NoIndex if the type is written as
+// Results. Targets and Catches are only valid until the next operator that has them.
 func (r *Reader) Operator(op *Operator, accept Features) {
 	at := r.Pos
 	code := r.operatorCode()
@@ -45,6 +45,7 @@ func (r *Reader) operatorCode() Opcode {
 // or belong to features that are not decodable.
 var immReaders = [NumImmKinds]func(*Reader, *Operator, Features){
 	ImmBlock:        readBlockType,
+	ImmTryTable:     func(r *Reader, o *Operator, f Features) { readBlockType(r, o, f); o.Catches = r.Catches(o.Catches[:0]) },
 	ImmLabel:        readIndex,
 	ImmBrTable:      readTargets,
 	ImmFunc:         readIndex,
@@ -109,6 +110,28 @@ func readTargets(r *Reader, o *Operator, _ Features) {
 		o.Targets = append(o.Targets, r.U32())
 	}
 	o.Index = r.U32()
+}
+
+// Catches reads the clauses of a try_table, and appends them to list.
+func (r *Reader) Catches(list []Catch) []Catch {
+	at := r.Pos
+	n := r.U32()
+	if n > MaxCatches {
+		r.FailLimit(at, LimitError{"catch clauses", uint64(n), MaxCatches}, "try_table of %d catch clauses", n)
+	}
+	for ; n > 0 && r.Err == nil; n-- {
+		at := r.Pos
+		c := Catch{Kind: CatchKind(r.Byte())}
+		if c.Kind >= numCatchKinds {
+			r.Fail(at, "malformed catch clause 0x%02x", uint8(c.Kind))
+		}
+		if c.Kind.HasTag() {
+			c.Tag = r.U32()
+		}
+		c.Label = r.U32()
+		list = append(list, c)
+	}
+	return list
 }
 
 // WithMemory is the flag of a memory access, beside the alignment, that says that the index of a memory follows. Without it, it is memory 0.

@@ -32,7 +32,7 @@ var opRows = [...]OpInfo{
 	{OpDrop, "drop", ImmNone, "", 0, effect.Pure, 0},
 	{OpSelect, "select", ImmNone, "", 0, effect.Pure, 0},
 	{OpSelectT, "select t", ImmSelect, "", 0, effect.Pure, FeatureReferenceTypes},
-	{OpTryTable, "try_table", ImmOther, "", 0, effect.Unknown, FeatureExceptions},
+	{OpTryTable, "try_table", ImmTryTable, "", 0, effect.Unknown, FeatureExceptions},
 	{OpLocalGet, "local.get", ImmLocal, "", 0, effect.Pure, 0},
 	{OpLocalSet, "local.set", ImmLocal, "", 0, effect.WriteLocal, 0},
 	{OpLocalTee, "local.tee", ImmLocal, "", 0, effect.WriteLocal, 0},

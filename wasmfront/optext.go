@@ -21,6 +21,8 @@ const (
 	SpaceGlobal
 	SpaceElem
 	SpaceData
+	_ // fields, of types that belong to garbage collection
+	SpaceTag
 	NumSpaces = iota + 1
 )
 
@@ -50,12 +52,15 @@ func (o *Operator) AppendText(b []byte, index AppendIndex) []byte {
 
 // immTexts append the immediates of each form.
 var immTexts = [NumImmKinds]func([]byte, *Operator, AppendIndex) []byte{
-	ImmBlock:        appendBlockType,
+	ImmBlock: appendBlockType,
+	ImmTryTable: func(b []byte, o *Operator, index AppendIndex) []byte {
+		return AppendCatches(appendBlockType(b, o, index), o.Catches, index)
+	},
 	ImmLabel:        indexIn(SpaceLabel),
 	ImmBrTable:      appendTargets,
 	ImmFunc:         indexIn(SpaceFunc),
 	ImmType:         indexIn(SpaceType),
-	ImmTag:          func(b []byte, o *Operator, _ AppendIndex) []byte { return AppendNumber(append(b, ' '), 0, o.Index) },
+	ImmTag:          indexIn(SpaceTag),
 	ImmCallIndirect: appendCallIndirect,
 	ImmLocal:        indexIn(SpaceLocal),
 	ImmGlobal:       indexIn(SpaceGlobal),
@@ -131,6 +136,18 @@ func appendCallIndirect(b []byte, o *Operator, index AppendIndex) []byte {
 
 func appendBlockType(b []byte, o *Operator, index AppendIndex) []byte {
 	return AppendTypes(AppendTypes(b, "param", o.Params, index), "result", o.Results, index)
+}
+
+// AppendCatches appends the clauses of a try_table, with labels as the enclosing block has them.
+func AppendCatches(b []byte, catches []Catch, index AppendIndex) []byte {
+	for _, c := range catches {
+		b = append(append(b, " ("...), c.Kind.String()...)
+		if c.Kind.HasTag() {
+			b = index(append(b, ' '), SpaceTag, c.Tag)
+		}
+		b = append(index(append(b, ' '), SpaceLabel, c.Label), ')')
+	}
+	return b
 }
 
 // AppendTypes appends " (KEYWORD TYPE...)", or nothing if there are no types.

@@ -1,7 +1,5 @@
 package wasmfront
 
-import "github.com/waot-project/waot/internal/abi"
-
 // This file has the encodings that proposals give to what is malformed in WebAssembly
 // 3.0, so that a module that has one is refused for the proposal's name. Types are in
 // typeFeatures, flags of limits in limitFlags, operators of WebAssembly 3.0 in opRows.
@@ -23,10 +21,9 @@ var typeForms = [256]Features{
 // importKinds are the features of kinds of imports that are not supported, and of the
 // bytes in place of a kind by which imports of one module are grouped.
 var importKinds = [256]Features{
-	abi.ExternTag: FeatureExceptions,
-	0x20:          FeatureCustomDescriptors, // function of an exact type
-	0x7E:          FeatureCompactImports,    // one type for all
-	0x7F:          FeatureCompactImports,    // a type for each
+	0x20: FeatureCustomDescriptors, // function of an exact type
+	0x7E: FeatureCompactImports,    // one type for all
+	0x7F: FeatureCompactImports,    // a type for each
 }
 
 // The flags by which globals and segments are shared (FeatureSharedEverything).

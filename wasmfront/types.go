@@ -23,6 +23,8 @@ const (
 	V128        = abi.V128
 	FuncRef     = abi.FuncRef
 	ExternRef   = abi.ExternRef
+	ExnRef      = abi.ExnRef
+	NullExnRef  = abi.NullExnRef
 	NumValTypes = abi.NumValTypes
 )
 

@@ -89,7 +89,7 @@ func appendTyped(b []byte, v ValType, self uint32, digests []Digest) []byte {
 	b = append(b, code)
 	switch i, ok := v.TypeIndex(); {
 	case !ok:
-		return append(b, v.Base().Code())
+		return append(b, v.OrNull().Code())
 	case i == self:
 		return append(b, recordSelf)
 	default:
@@ -167,6 +167,10 @@ func (t OwnType) Matches(u OwnType) bool {
 func Matches(t, u ValType, same func(i, j uint32) bool) bool {
 	if t.Base() != u.Base() || u.IsNotNull() && !t.IsNotNull() {
 		return false
+	}
+	if t.Base() == ExternRef {
+		heap, want := t>>heapBits, u>>heapBits
+		return heap == want || ValType(t.heap().within) == want
 	}
 	i, exact := t.TypeIndex()
 	j, wanted := u.TypeIndex()

@@ -8,16 +8,18 @@ func TestRecords(t *testing.T) {
 	a := RecordsOf([]FuncType{
 		{Results: []ValType{I32}}, self(1), {Params: []ValType{RefTo(0).NotNull()}, Results: []ValType{RefTo(1)}}, {Params: []ValType{RefTo(0)}},
 		{Params: []ValType{FuncRef.NotNull()}}, {Params: []ValType{ExternRef.NotNull()}}, {Params: []ValType{FuncRef}}, {Params: []ValType{RefTo(1)}},
+		{Params: []ValType{ExnRef}}, {Params: []ValType{ExnRef.NotNull()}}, {Params: []ValType{NullExnRef}}, {Params: []ValType{ExternRef}},
 	}, nil)
 	polls := 0
 	b := RecordsOf([]FuncType{
 		{}, self(1), {Results: []ValType{I32}}, {Params: []ValType{RefTo(2).NotNull()}, Results: []ValType{RefTo(1)}}, {Params: []ValType{RefTo(2)}},
 		{Params: []ValType{FuncRef.NotNull()}}, {Params: []ValType{ExternRef.NotNull()}}, {Params: []ValType{FuncRef}}, {Params: []ValType{RefTo(1)}},
+		{Params: []ValType{ExnRef}}, {Params: []ValType{ExnRef.NotNull()}}, {Params: []ValType{NullExnRef}}, {Params: []ValType{ExternRef}},
 	}, func() { polls++ })
 	if polls < 9 {
 		t.Errorf("%d polls", polls)
 	}
-	same := map[[2]int]bool{{0, 2}: true, {1, 1}: true, {2, 3}: true, {3, 4}: true, {4, 5}: true, {5, 6}: true, {6, 7}: true, {7, 8}: true}
+	same := map[[2]int]bool{{0, 2}: true, {1, 1}: true, {2, 3}: true, {3, 4}: true, {4, 5}: true, {5, 6}: true, {6, 7}: true, {7, 8}: true, {8, 9}: true, {9, 10}: true, {10, 11}: true, {11, 12}: true}
 	for i := range a.types {
 		for k := range b.types {
 			equal := string(a.Of(uint32(i))) == string(b.Of(uint32(k)))
@@ -52,6 +54,9 @@ func TestMatches(t *testing.T) {
 		{FuncRef.NotNull(), FuncRef, true}, {FuncRef, FuncRef.NotNull(), false}, {ExternRef.NotNull(), ExternRef, true}, {ExternRef.NotNull(), FuncRef, false},
 		{exact, null, true}, {null, exact, false}, {exact, FuncRef, true}, {exact, FuncRef.NotNull(), true}, {null, FuncRef, true}, {null, FuncRef.NotNull(), false},
 		{FuncRef.NotNull(), null, false}, {FuncRef, null, false}, {null, RefTo(1), false}, {null, RefTo(2), true}, {RefTo(2).NotNull(), null, true}, {null, ExternRef, false},
+		{ExnRef, ExnRef, true}, {ExnRef.NotNull(), ExnRef, true}, {ExnRef, ExnRef.NotNull(), false}, {NullExnRef, ExnRef, true}, {ExnRef, NullExnRef, false},
+		{NullExnRef.NotNull(), ExnRef.NotNull(), true}, {NullExnRef.NotNull(), NullExnRef, true}, {NullExnRef, ExnRef.NotNull(), false}, {ExnRef, ExternRef, false},
+		{ExternRef, ExnRef, false}, {NullExnRef, ExternRef, false}, {ExternRef, NullExnRef, false}, {ExnRef, FuncRef, false}, {FuncRef, ExnRef, false}, {I32, ExnRef, false},
 	} {
 		if got := own.Own(c.t).Matches(own.Own(c.u)); got != c.want {
 			t.Errorf("%v is a subtype of %v: %v", c.t, c.u, got)

@@ -3,7 +3,6 @@ package abi
 import (
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 // ValType is the type of a WebAssembly value: the one enumeration of value types, which package wasmfront has under the same name, package
@@ -30,12 +29,44 @@ const (
 // classBits is the width of the class.
 const classBits = 3
 
-// notNull is the bit of a reference type whose values are never null. Above it is the heap type: 0 for anything of the class, or one more
-// than the index of the type of a function.
+// notNull is the bit of a reference type whose values are never null. Above it is the heap type: 0 for anything of the class; for references to functions,
+// one more than the index of a type; for those of class ExternRef, a number that says in which other hierarchy of types they are.
 const (
 	notNull  ValType = 1 << classBits
 	heapBits         = classBits + 1
 )
+
+// The types of nullable references to exceptions: to any, and to none, so that only null is left. Compiled code keeps them as it keeps an externref, but they are a hierarchy of
+// their own: neither is a subtype of externref.
+const (
+	ExnRef     = ExternRef | heapExn<<heapBits
+	NullExnRef = ExternRef | heapNoExn<<heapBits
+)
+
+// The heap types of class ExternRef.
+const (
+	heapExtern = iota
+	heapExn
+	heapNoExn
+	numHeaps
+)
+
+// heapType is what is known of a heap type of class ExternRef.
+type heapType struct {
+	name   string // in the text format
+	ref    string // what the text format calls nullable references to it
+	code   byte   // of nullable references to it
+	within uint8  // the heap type next above it, or itself
+}
+
+var heapTypes = [numHeaps]heapType{
+	heapExtern: {"extern", "externref", 0x6f, heapExtern},
+	heapExn:    {"exn", "exnref", 0x69, heapExn},
+	heapNoExn:  {"noexn", "nullexnref", 0x74, heapExn},
+}
+
+// heap returns the row of t, which is valid and of class ExternRef.
+func (t ValType) heap() *heapType { return &heapTypes[t>>heapBits] }
 
 // UnknownRef is the type of an operand that unreachable code gives, of which only that it is a reference is known; no type elsewhere.
 const UnknownRef = ValTypeUnknown | notNull
@@ -64,8 +95,11 @@ func RefTo(index uint32) ValType { return FuncRef | ValType(index+1)<<heapBits }
 // TypeIndex returns the index of the type of functions that t refers to; ok is false if t says nothing of it.
 func (t ValType) TypeIndex() (index uint32, ok bool) {
 	heap := uint32(t >> heapBits)
-	return heap - 1, heap != 0
+	return heap - 1, heap != 0 && t.Base() == FuncRef
 }
+
+// IsExn reports whether t is a type of references to exceptions.
+func (t ValType) IsExn() bool { return t.Base() == ExternRef && t>>heapBits != heapExtern }
 
 // IsTyped reports whether t says more than its class: that it is not null, or what it refers to.
 func (t ValType) IsTyped() bool { return t >= NumValTypes }
@@ -103,16 +137,34 @@ func (t ValType) String() string {
 		return fmt.Sprintf("type 0x%02x", uint32(t))
 	case t.IsNotNull():
 		return "(ref " + t.Heap() + ")"
+	case t.IsExn():
+		return t.heap().ref
 	}
 	return "(ref null " + t.Heap() + ")"
 }
 
-// Heap returns what a reference type refers to, as the text format has it: func, extern, or the index of a type.
+// Heap returns what a reference type refers to, as the text format has it: func, extern, exn, noexn, or the index of a type.
 func (t ValType) Heap() string {
+	if t.Base() == ExternRef {
+		return t.heap().name
+	}
 	if i, ok := t.TypeIndex(); ok {
 		return strconv.FormatUint(uint64(i), 10)
 	}
-	return strings.TrimSuffix(t.Base().String(), "ref")
+	return "func"
+}
+
+// RefByHeap returns the type of nullable references to what a word of the text format names, or ValTypeUnknown.
+func RefByHeap(word string) ValType {
+	if word == "func" {
+		return FuncRef
+	}
+	for i := range heapTypes {
+		if heapTypes[i].name == word {
+			return ExternRef | ValType(i)<<heapBits
+		}
+	}
+	return ValTypeUnknown
 }
 
 // IsValid reports whether t is a type of values: one of the constants, or a reference type that says more. The index of a type may be any.
@@ -120,16 +172,18 @@ func (t ValType) IsValid() bool {
 	if t < NumValTypes {
 		return t > ValTypeUnknown
 	}
-	_, indexed := t.TypeIndex()
-	return t.IsRef() && (!indexed || t.Base() == FuncRef)
+	return t.Base() == FuncRef || t.Base() == ExternRef && t>>heapBits < numHeaps
 }
 
 // Code returns the byte that encodes t in a module, or 0 if it takes more than one byte or is not valid.
 func (t ValType) Code() byte {
-	if t >= NumValTypes {
-		return 0
+	switch {
+	case t < NumValTypes:
+		return valTypes[t].code
+	case t == ExnRef || t == NullExnRef:
+		return t.heap().code
 	}
-	return valTypes[t].code
+	return 0
 }
 
 // The bytes that begin the encoding of a reference type that is written in full, in front of the heap type: its index as a signed number, or the code of
@@ -165,10 +219,13 @@ func (t ValType) Slice() []ValType {
 	return singleTypes[t : t+1 : t+1]
 }
 
+// shortTypes are the types that are encoded in one byte and have a name of their own.
+var shortTypes = [...]ValType{I32, I64, F32, F64, V128, ExternRef, FuncRef, ExnRef, NullExnRef}
+
 // typesByCode is the column of codes the other way round.
 var typesByCode = func() (types [256]ValType) {
-	for t := I32; t < NumValTypes; t++ {
-		types[valTypes[t].code] = t
+	for _, t := range shortTypes {
+		types[t.Code()] = t
 	}
 	return types
 }()
@@ -178,8 +235,8 @@ func ValTypeByCode(code byte) ValType { return typesByCode[code] }
 
 // ValTypeByName returns the type that has the name in the text format, or ValTypeUnknown.
 func ValTypeByName(name string) ValType {
-	for t := I32; t < NumValTypes; t++ {
-		if valTypes[t].name == name {
+	for _, t := range shortTypes {
+		if t.String() == name {
 			return t
 		}
 	}

@@ -148,7 +148,7 @@ func (d *decoder) imp() *ImportName {
 func (d *decoder) valType() ValType {
 	code := d.byte("value type")
 	t := abi.ValTypeByCode(code)
-	if t == abi.ValTypeUnknown {
+	if t == abi.ValTypeUnknown || t.IsTyped() {
 		d.fail("value type %#x", code)
 	}
 	return t

@@ -17,9 +17,9 @@ type unit struct {
 	// below is how many operands come from in front of start: a block has got them as parameters.
 	below  int
 	pushed []wasmfront.ValType
-	// opens is true where a block or its else starts: such are no units.
+	// opens is true where a block, its else or a catch starts: such are no units.
 	opens bool
-	// open is the operator that opened the block that ends here, middle its else, or -1.
+	// open is the operator that opened the block that ends here, middle its else or first catch, or -1.
 	open, middle int
 	// leaves says that what follows cannot be reached; frame are then the results of the block.
 	leaves bool
@@ -41,7 +41,7 @@ func pushesOne(op wasmfront.Opcode) bool {
 func pushes(op *wasmfront.Operator) int {
 	info := op.Op.Info()
 	switch info.Imm {
-	case wasmfront.ImmBlock:
+	case wasmfront.ImmBlock, wasmfront.ImmTryTable:
 		return len(op.Params)
 	case wasmfront.ImmFunc, wasmfront.ImmCallIndirect, wasmfront.ImmType:
 		if op.Op != wasmfront.OpRefFunc {
@@ -54,9 +54,9 @@ func pushes(op *wasmfront.Operator) int {
 		}
 	}
 	switch {
-	case op.Op == wasmfront.OpEnd:
+	case op.Op == wasmfront.OpEnd, op.Op == wasmfront.OpDelegate:
 		return len(op.Results)
-	case op.Op == wasmfront.OpElse, op.Op == wasmfront.OpBrIf:
+	case op.Op == wasmfront.OpElse, op.Op == wasmfront.OpCatch, op.Op == wasmfront.OpBrIf:
 		return len(op.Params)
 	case op.Op == wasmfront.OpBrOnNull:
 		return len(op.Params) + 1
@@ -71,9 +71,11 @@ func pushes(op *wasmfront.Operator) int {
 // leaving returns how many operands an operator takes after which nothing is reached; false if it is none.
 func leaving(op *wasmfront.Operator) (int, bool) {
 	switch op.Op {
-	case wasmfront.OpUnreachable:
+	case wasmfront.OpUnreachable, wasmfront.OpRethrow:
 		return 0, true
-	case wasmfront.OpBr, wasmfront.OpReturn, wasmfront.OpReturnCall:
+	case wasmfront.OpThrowRef:
+		return 1, true
+	case wasmfront.OpBr, wasmfront.OpReturn, wasmfront.OpReturnCall, wasmfront.OpThrow:
 		return len(op.Params), true
 	case wasmfront.OpBrTable, wasmfront.OpReturnCallIndirect, wasmfront.OpReturnCallRef:
 		return len(op.Params) + 1, true
@@ -96,7 +98,7 @@ func (r *reducer) analyse(i int) []unit {
 	var v validate.Func
 	var op wasmfront.Operator
 	var units []unit
-	var opened [][2]int // block, else
+	var opened [][2]int // block, else or first catch
 	v.Begin(wm, index)
 	for {
 		u := unit{height: v.NumOperands(), open: -1, middle: -1, dead: v.Depth() > 0 && v.Frame(0).Unreachable}
@@ -116,14 +118,16 @@ func (r *reducer) analyse(i int) []unit {
 			}
 		}
 		from := at
-		switch op.Op {
-		case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpIf:
+		switch {
+		case nesting(op.Op) > 0:
 			u.opens = true
 			opened = append(opened, [2]int{at, -1})
-		case wasmfront.OpElse:
+		case isPart(op.Op):
 			u.opens = true
-			opened[len(opened)-1][1] = at
-		case wasmfront.OpEnd:
+			if middle := &opened[len(opened)-1][1]; *middle < 0 {
+				*middle = at
+			}
+		case nesting(op.Op) < 0:
 			last := opened[len(opened)-1]
 			opened = opened[:len(opened)-1]
 			u.open, u.middle, from = last[0], last[1], last[0]
@@ -148,6 +152,7 @@ func (r *reducer) code() (changed bool) {
 			continue
 		}
 		changed = r.unreachable(i) || changed
+		changed = r.catches(i) || changed
 		changed = r.statements(i) || changed
 		changed = r.units(i) || changed
 	}
@@ -174,7 +179,7 @@ func (r *reducer) unreachable(i int) (changed bool) {
 		depth, dead := 0, -1 // dead is the depth of the block whose rest is not reached
 		for k := range f.Code {
 			in := &f.Code[k]
-			if depth == dead && (in.Op == wasmfront.OpEnd || in.Op == wasmfront.OpElse) {
+			if depth == dead && (nesting(in.Op) < 0 || isPart(in.Op)) {
 				dead = -1
 			}
 			if dead < 0 {
@@ -191,15 +196,51 @@ func (r *reducer) unreachable(i int) (changed bool) {
 	})
 }
 
+// catches removes what catches exceptions: clauses, and parts of a try with their code.
+func (r *reducer) catches(i int) (changed bool) {
+	for k := len(r.m.Funcs[i].Code) - 1; k >= 0; k-- {
+		code := r.m.Funcs[i].Code
+		switch in := code[k]; in.Op {
+		case wasmfront.OpCatch, wasmfront.OpCatchAll:
+			changed = r.replace(i, k, partEnd(code, k)) || changed
+		case wasmfront.OpTryTable:
+			for c := len(in.Catches) - 1; c >= 0; c-- {
+				without := in
+				without.Catches = slices.Delete(slices.Clone(in.Catches), c, c+1)
+				if r.replace(i, k, k+1, without) {
+					in, changed = without, true
+				}
+			}
+		}
+	}
+	return changed
+}
+
+// partEnd returns the operator that ends the part of a block that operator k begins.
+func partEnd(code []wasmedit.Inst, k int) int {
+	for depth := 0; ; {
+		k++
+		if op := code[k].Op; depth == 0 && (nesting(op) < 0 || isPart(op)) {
+			return k
+		}
+		depth += nesting(code[k].Op)
+	}
+}
+
 // nesting is by how much an operator changes the depth of blocks.
 func nesting(op wasmfront.Opcode) int {
 	switch op {
-	case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpIf:
+	case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpIf, wasmfront.OpTryTable, wasmfront.OpTry:
 		return 1
-	case wasmfront.OpEnd:
+	case wasmfront.OpEnd, wasmfront.OpDelegate:
 		return -1
 	}
 	return 0
+}
+
+// isPart reports whether an operator begins another part of a block.
+func isPart(op wasmfront.Opcode) bool {
+	return op == wasmfront.OpElse || op == wasmfront.OpCatch || op == wasmfront.OpCatchAll
 }
 
 // statements removes runs of statements: code that takes nothing from the stack and leaves nothing there. The blocks of the body
@@ -383,7 +424,16 @@ func relabel(code []wasmedit.Inst) (out []wasmedit.Inst, ok bool) {
 	for _, in := range code {
 		switch in.Imm() {
 		case wasmfront.ImmLabel:
-			in.Index = label(in.Index)
+			if in.Op == wasmfront.OpDelegate { // whose label is counted from outside of its block
+				in.Index = label(in.Index+1) - 1
+			} else {
+				in.Index = label(in.Index)
+			}
+		case wasmfront.ImmTryTable:
+			in.Catches = slices.Clone(in.Catches)
+			for k := range in.Catches {
+				in.Catches[k].Label = label(in.Catches[k].Label)
+			}
 		case wasmfront.ImmBrTable:
 			in.Index, in.Targets = label(in.Index), slices.Clone(in.Targets)
 			for k := range in.Targets {

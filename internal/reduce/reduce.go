@@ -195,6 +195,9 @@ func (r *reducer) imports() (changed bool) {
 	own(len(r.m.Memories), func(m *wasmedit.Module, i int) (**wasmedit.Import, bool) {
 		return &m.Memories[i].Import, m.Memories[i].Dead
 	}, asItIs)
+	own(len(r.m.Tags), func(m *wasmedit.Module, i int) (**wasmedit.Import, bool) {
+		return &m.Tags[i].Import, m.Tags[i].Dead
+	}, asItIs)
 	own(len(r.m.Globals), func(m *wasmedit.Module, i int) (**wasmedit.Import, bool) {
 		return &m.Globals[i].Import, m.Globals[i].Dead
 	}, func(m *wasmedit.Module, i int) {
@@ -215,6 +218,7 @@ func (r *reducer) unused() (changed bool) {
 		{u.funcs, func(m *wasmedit.Module, i int) *bool { return &m.Funcs[i].Dead }},
 		{u.tables, func(m *wasmedit.Module, i int) *bool { return &m.Tables[i].Dead }},
 		{u.memories, func(m *wasmedit.Module, i int) *bool { return &m.Memories[i].Dead }},
+		{u.tags, func(m *wasmedit.Module, i int) *bool { return &m.Tags[i].Dead }},
 		{u.globals, func(m *wasmedit.Module, i int) *bool { return &m.Globals[i].Dead }},
 	}
 	if r.try(func(m *wasmedit.Module) bool {

@@ -15,6 +15,7 @@ import (
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/printer"
 	"github.com/waot-project/waot/wasmfront/validate"
+	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // uses reports whether a module has an operator.
@@ -155,6 +156,52 @@ func TestTrap(t *testing.T) {
 		}
 	}
 	t.Logf("%d modules: %d bytes before, %d after, %d tries each", n, before/n, after/n, tries/n)
+}
+
+// TestExceptions: of a module with exceptions of both kinds, little is left but an operator that is looked for, and what it needs.
+func TestExceptions(t *testing.T) {
+	const text = `(import "a" "b" (tag $i (param i32))) (tag $e) (tag $never (param i64)) (global $g (mut exnref) (ref.null exn))
+		(func $f (param i32) (result i32)
+			(block $out (result i32)
+				(block $ref (result i32 exnref)
+					(try_table (result i32) (catch_ref $i $ref) (catch $i $out)
+						(if (local.get 0) (then (throw $i (i32.add (local.get 0) (i32.const 1)))))
+						(i32.mul (local.get 0) (i32.const 3)))
+					(return))
+				(global.set $g)
+				(drop (i32.add (i32.const 1)))
+				(throw_ref (global.get $g))))
+		(func (export "g") (param i32) (result i32)
+			(try $t (result i32)
+				(do (try (do (drop (call $f (local.get 0)))) (delegate $t)) (i32.const 2))
+				(catch $i (drop (i32.add (local.get 0))) (rethrow $t))
+				(catch $e (block (try (do) (catch_all (rethrow 2)))) (i32.const 5))
+				(catch_all (drop (i32.const 1)) (rethrow 0))))`
+	m, err := wat.Assemble([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range []wasmfront.Opcode{wasmfront.OpThrow, wasmfront.OpThrowRef, wasmfront.OpTryTable, wasmfront.OpTry, wasmfront.OpCatch, wasmfront.OpCatchAll,
+		wasmfront.OpRethrow, wasmfront.OpDelegate, wasmfront.OpI32Add, wasmfront.OpI32Mul} {
+		shows := func(b []byte) bool {
+			if _, err := validate.All(b, validate.Config{Features: wasmfront.DecodableFeatures}); err != nil {
+				t.Fatalf("the predicate gets what is not valid: %v", err)
+			}
+			text, err := printer.String(b)
+			return err == nil && strings.Contains(text, " "+op.String()+" ") || strings.Contains(text, " "+op.String()+"\n") || strings.Contains(text, " "+op.String()+")")
+		}
+		small, stats, err := reduce.Module(m.Wasm, reduce.Options{Features: wasmfront.DecodableFeatures}, shows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := printer.String(small)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(small) > 56 || stats.Exhausted || strings.Contains(text, "(import ") {
+			t.Errorf("%v: %d bytes of %d are left after %d tries:\n%s", op, len(small), len(m.Wasm), stats.Tries, text)
+		}
+	}
 }
 
 // TestContents: of a segment, the byte that matters is left, where it was.

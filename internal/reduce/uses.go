@@ -8,14 +8,14 @@ import (
 
 // uses says what is used by something that is not dead.
 type uses struct {
-	funcs, tables, memories, globals, elems, data []bool
-	locals                                        [][]bool // by function, declared ones only
+	funcs, tables, memories, tags, globals, elems, data []bool
+	locals                                              [][]bool // by function, declared ones only
 }
 
 func usesOf(m *wasmedit.Module) *uses {
 	u := &uses{
 		funcs: make([]bool, len(m.Funcs)), tables: make([]bool, len(m.Tables)), memories: make([]bool, len(m.Memories)),
-		globals: make([]bool, len(m.Globals)), elems: make([]bool, len(m.Elems)), data: make([]bool, len(m.Data)),
+		tags: make([]bool, len(m.Tags)), globals: make([]bool, len(m.Globals)), elems: make([]bool, len(m.Elems)), data: make([]bool, len(m.Data)),
 		locals: make([][]bool, len(m.Funcs)),
 	}
 	if m.Start >= 0 {
@@ -24,7 +24,7 @@ func usesOf(m *wasmedit.Module) *uses {
 	for i := range m.Exports {
 		if e := &m.Exports[i]; !e.Dead {
 			[...][]bool{abi.ExternFunc: u.funcs, abi.ExternTable: u.tables, abi.ExternMemory: u.memories,
-				abi.ExternGlobal: u.globals}[e.Kind][e.Index] = true
+				abi.ExternGlobal: u.globals, abi.ExternTag: u.tags}[e.Kind][e.Index] = true
 		}
 	}
 	for i := range m.Globals {
@@ -85,6 +85,14 @@ func (u *uses) code(i int, f *wasmedit.Func) {
 			}
 		case wasmfront.ImmFunc:
 			u.funcs[in.Index] = true
+		case wasmfront.ImmTag:
+			u.tags[in.Index] = true
+		case wasmfront.ImmTryTable:
+			for _, c := range in.Catches {
+				if c.Kind.HasTag() {
+					u.tags[c.Tag] = true
+				}
+			}
 		case wasmfront.ImmGlobal:
 			u.globals[in.Index] = true
 		case wasmfront.ImmTable:

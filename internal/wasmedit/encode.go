@@ -14,11 +14,11 @@ const gone = ^uint32(0)
 
 // encoder encodes a module.
 type encoder struct {
-	m                                             *Module
-	types                                         []wasmfront.FuncType
-	funcs, tables, memories, globals, elems, data []uint32 // new indices
-	locals                                        []uint32 // of the function
-	err                                           error
+	m                                                   *Module
+	types                                               []wasmfront.FuncType
+	funcs, tables, memories, tags, globals, elems, data []uint32 // new indices
+	locals                                              []uint32 // of the function
+	err                                                 error
 }
 
 // Encode puts the module together. It fails if something that is dead is used.
@@ -27,6 +27,7 @@ func (m *Module) Encode() ([]byte, error) {
 	e.funcs = number(m.Funcs, func(f *Func) bool { return f.Dead })
 	e.tables = number(m.Tables, func(t *Table) bool { return t.Dead })
 	e.memories = number(m.Memories, func(x *Memory) bool { return x.Dead })
+	e.tags = number(m.Tags, func(t *Tag) bool { return t.Dead })
 	e.globals = number(m.Globals, func(g *Global) bool { return g.Dead })
 	e.elems = number(m.Elems, func(s *Elem) bool { return s.Dead })
 	e.data = number(m.Data, func(s *Data) bool { return s.Dead })
@@ -47,6 +48,12 @@ func (m *Module) Encode() ([]byte, error) {
 	}))
 	rest = section(rest, 5, vec(m.Memories, func(b []byte, x *Memory) ([]byte, bool) {
 		return encode.Limits(b, x.Type.Limits), !x.Dead && x.Import == nil
+	}))
+	rest = section(rest, 13, vec(m.Tags, func(b []byte, t *Tag) ([]byte, bool) {
+		if t.Dead || t.Import != nil {
+			return b, false
+		}
+		return e.tag(b, t), true
 	}))
 	rest = section(rest, 6, vec(m.Globals, func(b []byte, g *Global) ([]byte, bool) {
 		if g.Dead || g.Import != nil {
@@ -129,7 +136,7 @@ func (e *encoder) use(space []uint32, i uint32) uint32 {
 // entity is use by the kind of an export.
 func (e *encoder) entity(k abi.ExternKind, i uint32) uint32 {
 	return e.use([...][]uint32{abi.ExternFunc: e.funcs, abi.ExternTable: e.tables, abi.ExternMemory: e.memories,
-		abi.ExternGlobal: e.globals}[k], i)
+		abi.ExternGlobal: e.globals, abi.ExternTag: e.tags}[k], i)
 }
 
 func (e *encoder) typeIndex(t *wasmfront.FuncType) int {
@@ -162,6 +169,10 @@ func (e *encoder) imports() []byte {
 		x := &e.m.Memories[i]
 		one(x.Import, x.Dead, abi.ExternMemory, func(b []byte) []byte { return encode.Limits(b, x.Type.Limits) })
 	}
+	for i := range e.m.Tags {
+		t := &e.m.Tags[i]
+		one(t.Import, t.Dead, abi.ExternTag, func(b []byte) []byte { return e.tag(b, t) })
+	}
 	for i := range e.m.Globals {
 		g := &e.m.Globals[i]
 		one(g.Import, g.Dead, abi.ExternGlobal, func(b []byte) []byte { return encode.GlobalType(b, g.Type) })
@@ -178,6 +189,12 @@ func (e *encoder) constant(b []byte, ops []wasmfront.ConstOp) []byte {
 		b = e.inst(b, &in)
 	}
 	return append(b, byte(wasmfront.OpEnd))
+}
+
+// tag appends a tag.
+func (e *encoder) tag(b []byte, t *Tag) []byte {
+	const exception = 0
+	return encode.Unsigned(append(b, exception), uint64(e.typeIndex(&t.Type)))
 }
 
 // table appends a table, with its initial value if it has one.
@@ -308,6 +325,10 @@ func (e *encoder) inst(b []byte, in *Inst) []byte {
 	switch imm {
 	case wasmfront.ImmBlock:
 		return e.blockType(b, &in.Type)
+	case wasmfront.ImmTryTable:
+		return e.catches(e.blockType(b, &in.Type), in.Catches)
+	case wasmfront.ImmTag:
+		one(e.tags, in.Index)
 	case wasmfront.ImmCallIndirect:
 		b = encode.Unsigned(b, uint64(e.typeIndex(&in.Type)))
 		one(e.tables, in.Index2)
@@ -345,6 +366,19 @@ func (e *encoder) inst(b []byte, in *Inst) []byte {
 	case wasmfront.ImmMem2:
 		one(e.memories, in.Index)
 		one(e.memories, in.Index2)
+	}
+	return b
+}
+
+// catches appends the clauses of a try_table.
+func (e *encoder) catches(b []byte, list []wasmfront.Catch) []byte {
+	b = encode.Unsigned(b, uint64(len(list)))
+	for _, c := range list {
+		b = append(b, byte(c.Kind))
+		if c.Kind.HasTag() {
+			b = encode.Unsigned(b, uint64(e.use(e.tags, c.Tag)))
+		}
+		b = encode.Unsigned(b, uint64(c.Label))
 	}
 	return b
 }

@@ -27,6 +27,7 @@ type Module struct {
 	Funcs    []Func
 	Tables   []Table
 	Memories []Memory
+	Tags     []Tag
 	Globals  []Global
 	Exports  []Export
 	Elems    []Elem
@@ -67,6 +68,13 @@ type Memory struct {
 	Dead   bool
 	Import *Import
 	Type   wasmfront.MemoryType
+}
+
+// Tag is a tag of exceptions.
+type Tag struct {
+	Dead   bool
+	Import *Import
+	Type   wasmfront.FuncType
 }
 
 // Global is a global.
@@ -115,6 +123,7 @@ type Inst struct {
 	// Index and Index2 are as in wasmfront.Operator.
 	Index, Index2 uint32
 	Targets       []uint32
+	Catches       []wasmfront.Catch
 }
 
 // Imm returns the form of the immediates.
@@ -162,6 +171,9 @@ func Decode(b []byte, features wasmfront.Features) (*Module, error) {
 	}
 	for i := range wm.Memories {
 		m.Memories = append(m.Memories, Memory{Import: from(abi.ExternMemory, i), Type: wm.MemoryType(uint32(i))})
+	}
+	for i := range wm.Tags {
+		m.Tags = append(m.Tags, Tag{Import: from(abi.ExternTag, i), Type: *wm.TagType(uint32(i))})
 	}
 	for i := range wm.Globals {
 		m.Globals = append(m.Globals, Global{Import: from(abi.ExternGlobal, i), Type: wm.GlobalType(uint32(i)), Init: constant(&wm.Globals[i].Init)})
@@ -213,19 +225,21 @@ func (f *Func) decode(wm *wasmfront.Module, i uint32) error {
 		switch imm := in.Imm(); imm {
 		case wasmfront.ImmBlock:
 			in.Type = wasmfront.FuncType{Params: op.Params, Results: op.Results}
+		case wasmfront.ImmTryTable:
+			in.Type, in.Catches = wasmfront.FuncType{Params: op.Params, Results: op.Results}, slices.Clone(op.Catches)
 		case wasmfront.ImmCallIndirect:
 			in.Type = wasmfront.FuncType{Params: op.Params, Results: op.Results}
 			in.Index2 = op.Index2
 		case wasmfront.ImmBrTable:
 			in.Index, in.Targets = op.Index, slices.Clone(op.Targets)
 		case wasmfront.ImmLabel, wasmfront.ImmType, wasmfront.ImmFunc, wasmfront.ImmLocal, wasmfront.ImmGlobal, wasmfront.ImmTable, wasmfront.ImmElem,
-			wasmfront.ImmData, wasmfront.ImmMem:
+			wasmfront.ImmData, wasmfront.ImmMem, wasmfront.ImmTag:
 			in.Index = op.Index
 		case wasmfront.ImmTable2, wasmfront.ImmMem2, wasmfront.ImmElemTable, wasmfront.ImmDataMem:
 			in.Index, in.Index2 = op.Index, op.Index2
 		case wasmfront.ImmMemArg, wasmfront.ImmMemArgLane:
 			in.Index, in.Raw = op.Index, access(&op)
-		case wasmfront.ImmTag, wasmfront.ImmOther:
+		case wasmfront.ImmOther:
 			return fmt.Errorf("function %d: %v is not supported", i, op.Op)
 		default:
 			in.Raw = wm.Bytes[op.Offset:v.Pos]
@@ -248,6 +262,7 @@ func access(op *wasmfront.Operator) []byte {
 func (m *Module) Clone() *Module {
 	c := *m
 	c.Funcs, c.Tables, c.Memories = slices.Clone(m.Funcs), slices.Clone(m.Tables), slices.Clone(m.Memories)
+	c.Tags = slices.Clone(m.Tags)
 	c.Globals, c.Exports = slices.Clone(m.Globals), slices.Clone(m.Exports)
 	c.Elems, c.Data = slices.Clone(m.Elems), slices.Clone(m.Data)
 	return &c

@@ -2,6 +2,7 @@ package wasmedit_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,6 +11,8 @@ import (
 	"github.com/waot-project/waot/internal/proof/wasmgen"
 	"github.com/waot-project/waot/internal/wasmedit"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/printer"
+	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // TestRoundTrip: a module that was taken apart and put together is the same, apart from how it is
@@ -38,6 +41,78 @@ func TestRoundTrip(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestExceptions: modules with exceptions of both kinds stay what they are, but for a tag that is dead.
+func TestExceptions(t *testing.T) {
+	const dead, rest = `(import "a" "b" (tag (param f32)))`, `(import "a" "c" (tag $i (param i32 exnref))) (memory 0) (tag $e (param i64)) (global exnref (ref.null noexn)) (export "e" (tag $e))
+		(func (param exnref) (result i64)
+			(block $out (result i64)
+				(block $ref (result i64 exnref)
+					(try_table (catch_ref $e $ref) (catch $e $out) (throw $i (i32.const 1) (local.get 0)))
+					(throw_ref (local.get 0)))
+				(drop) (br $out))
+			(try $t (param i64) (result i64)
+				(do (try (param i64) (do drop) (delegate $t)) (i64.const 1))
+				(catch $i (drop) (drop) (rethrow $t))
+				(catch $e)
+				(catch_all (rethrow 0))))`
+	all, want := decoded(t, dead+rest), printed(t, decoded(t, rest))
+	for range 2 {
+		if len(all.Tags) != 3 || !strings.Contains(printed(t, all), `(tag (;2;) `) {
+			t.Errorf("%d tags", len(all.Tags))
+		}
+		all = again(t, all)
+	}
+	all.Tags[0].Dead = true
+	if got := printed(t, again(t, all)); got != want {
+		t.Errorf("without a tag: %s", cmp.Diff(want, got))
+	}
+	all.Tags[1].Dead = true
+	if _, err := all.Encode(); err == nil {
+		t.Error("a tag that is thrown is not there, and nothing is said")
+	}
+}
+
+func decoded(t *testing.T, text string) *wasmedit.Module {
+	t.Helper()
+	b, err := wat.Assemble([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := wasmedit.Decode(b.Wasm, wasmfront.DecodableFeatures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func encoded(t *testing.T, m *wasmedit.Module) []byte {
+	t.Helper()
+	b, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// again decodes what m is encoded as.
+func again(t *testing.T, m *wasmedit.Module) *wasmedit.Module {
+	t.Helper()
+	m, err := wasmedit.Decode(encoded(t, m), wasmfront.DecodableFeatures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func printed(t *testing.T, m *wasmedit.Module) string {
+	t.Helper()
+	text, err := printer.String(encoded(t, m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // TestDead: what is dead is left out and the rest is renumbered; what uses it is an error.

@@ -53,9 +53,10 @@ func Types(b []byte, types []wasmfront.ValType) []byte {
 
 // ValType appends a value type.
 func ValType(b []byte, t wasmfront.ValType) []byte {
+	code := t.Code()
 	switch {
-	case !t.IsTyped():
-		return append(b, t.Code())
+	case code != 0:
+		return append(b, code)
 	case t.IsNotNull():
 		return HeapType(append(b, abi.CodeRef), t)
 	}
@@ -67,7 +68,7 @@ func HeapType(b []byte, t wasmfront.ValType) []byte {
 	if i, ok := t.TypeIndex(); ok {
 		return Signed(b, int64(i))
 	}
-	return append(b, t.Base().Code())
+	return append(b, t.OrNull().Code())
 }
 
 // FuncType appends the type of a function.

@@ -81,17 +81,21 @@ func (p *printer) operator() {
 		return
 	}
 	depth := len(b.blocks)
-	switch b.op.Op {
-	case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpIf:
+	if kind, opens := b.op.Op.Opens(); opens {
 		p.newline(1 + depth)
-		p.blockStart(depth)
+		p.blockStart(kind, depth)
 		return
-	case wasmfront.OpElse:
-		if top := &b.blocks[depth-1]; top.kind == wasmfront.BlockIf {
-			top.kind = wasmfront.BlockElse
-		} else {
-			b.Fail(b.op.Offset, "unexpected else")
+	}
+	switch b.op.Op {
+	case wasmfront.OpElse, wasmfront.OpCatch, wasmfront.OpCatchAll:
+		b.nextPart()
+		depth--
+	case wasmfront.OpDelegate: // its label is one of those around the block
+		if b.blocks[depth-1].kind != wasmfront.BlockTry {
+			b.unexpected()
+			return
 		}
+		b.close()
 		depth--
 	case wasmfront.OpEnd:
 		if b.close(); depth == 1 {
@@ -103,13 +107,38 @@ func (p *printer) operator() {
 	p.buf = b.op.AppendText(p.buf, p.index)
 }
 
-// blockStart writes an operator that opens a block, of which depth enclose it, that of the function included.
-func (p *printer) blockStart(depth int) {
+// parts says of which kind the part of a block may be that an operator ends, and of which kind the next one is.
+var parts = [...]struct {
+	op         wasmfront.Opcode
+	ends, next wasmfront.BlockKind
+}{
+	{wasmfront.OpElse, wasmfront.BlockIf, wasmfront.BlockElse},
+	{wasmfront.OpCatch, wasmfront.BlockTry, wasmfront.BlockCatch},
+	{wasmfront.OpCatch, wasmfront.BlockCatch, wasmfront.BlockCatch},
+	{wasmfront.OpCatchAll, wasmfront.BlockTry, wasmfront.BlockCatchAll},
+	{wasmfront.OpCatchAll, wasmfront.BlockCatch, wasmfront.BlockCatchAll},
+}
+
+// nextPart begins the next part of the innermost block.
+func (b *body) nextPart() {
+	top := &b.blocks[len(b.blocks)-1]
+	for i := range parts {
+		if part := &parts[i]; part.op == b.op.Op && part.ends == top.kind {
+			top.kind = part.next
+			return
+		}
+	}
+	b.unexpected()
+}
+
+// unexpected refuses an operator that no text can have here.
+func (b *body) unexpected() { b.Fail(b.op.Offset, "unexpected %s", b.op.Op) }
+
+// blockStart writes an operator that opens a block of a kind, of which depth enclose it, that of the function included.
+func (p *printer) blockStart(kind wasmfront.BlockKind, depth int) {
 	b := &p.body
-	kind := wasmfront.BlockKind(b.op.Op-wasmfront.OpBlock) + wasmfront.BlockBlock
 	label := symbolAt(b.names, b.opened)
 	b.opened++
-	b.open(kind, label)
 	p.text(kind.String())
 	if label.name != "" {
 		p.buf = appendLabelName(append(p.buf, ' '), label)
@@ -119,6 +148,10 @@ func (p *printer) blockStart(depth int) {
 	} else {
 		p.buf = wasmfront.AppendTypes(p.buf, "result", b.op.Results, p.index)
 	}
+	if kind == wasmfront.BlockTryTable { // whose labels are those around the block
+		p.buf = wasmfront.AppendCatches(p.buf, b.op.Catches, p.index)
+	}
+	b.open(kind, label)
 	p.text("  ;; label = @")
 	p.number(uint32(depth))
 }

@@ -26,6 +26,11 @@ func (p *printer) memory(i uint32) {
 	p.limits(p.m.MemoryType(i).Limits)
 }
 
+func (p *printer) tag(i uint32) {
+	p.open("tag", wasmfront.SpaceTag, i)
+	p.typeUse(p.m.Tags[i].Type, nil)
+}
+
 func (p *printer) limits(l wasmfront.Limits) { p.text(" " + l.String()) }
 
 func (p *printer) global(i uint32) {
@@ -66,7 +71,7 @@ func (p *printer) constantsOf(keyword string, e *wasmfront.ConstExpr) {
 
 var exportSpaces = [...]wasmfront.IndexSpace{
 	abi.ExternFunc: wasmfront.SpaceFunc, abi.ExternTable: wasmfront.SpaceTable,
-	abi.ExternMemory: wasmfront.SpaceMemory, abi.ExternGlobal: wasmfront.SpaceGlobal,
+	abi.ExternMemory: wasmfront.SpaceMemory, abi.ExternGlobal: wasmfront.SpaceGlobal, abi.ExternTag: wasmfront.SpaceTag,
 }
 
 // exports writes the exports, and the start function.

@@ -57,6 +57,7 @@ func assembleFile(t *testing.T, name string) []byte {
 func TestDifference(t *testing.T) {
 	const text = `(module $m (type $t (func (result i32))) (import "a" "b" (func $f (type $t)))
 		(table 1 funcref) (elem (i32.const 0) func $f) (global i32 (i32.const 1)) (data "x")
+		(tag $x (param i32)) (tag (param i64)) (func try_table (catch $x 1) (catch_all 0) throw 1 end try catch $x end try delegate 0)
 		(func $g (param $p i32) (local i32 f32) (local $l i64) block $b (type $t) i32.const 1 end drop) (@custom "c" (after type) "d"))`
 	for _, c := range []struct {
 		old, new string
@@ -74,6 +75,8 @@ func TestDifference(t *testing.T) {
 		{"i32.const 1 end", "i32.const 2 end", false},
 		{"i32.const 1 end", "i32.const 1 nop end", false},
 		{"block $b (type $t)", "block $b (result i32)", true},
+		{"$x (param i32)", "$x (param i64)", false}, {"tag (param i64)", "tag", false}, {"(catch $x 1)", "(catch 1 1)", false}, {"(catch $x 1)", "(catch $x 0)", false},
+		{"(catch $x 1)", "(catch_ref $x 1)", false}, {"(catch_all 0)", "", false}, {"throw 1", "throw 0", false}, {"try catch $x", "try catch 1", false}, {"delegate 0", "delegate 1", false},
 		{"$m ", "", true}, {"$g", "$h", true}, {"$p", "", true}, {"$l", "$k", true}, {"block $b", "block", true},
 		{`"d"`, `"e"`, true}, {"after type", "after func", true}, {`"c"`, `"cc"`, true},
 	} {
@@ -109,7 +112,19 @@ func TestRefused(t *testing.T) {
 		{"\x00\xfc\x80\x80\x01\x0b", "offset 0x17 (function 0): illegal opcode fc 4000"},
 		{"\x00\x1c\x02\x7f\x7f\x0b", "offset 0x18 (function 0): invalid result arity: select of 2 types"},
 		{"\x00\x28\x80\x01\x00\x0b", "offset 0x18 (function 0): malformed memop flags 0x80"},
-		{"\x00\x06\x40\x0b\x0b", "offset 0x17 (function 0): unsupported operator try (needs the feature legacy-exceptions, which is not supported)"},
+		{"\x00\x06\x40\x07\x00\x19\x0b\x0b", ""},
+		{"\x00\x07\x00\x0b", "offset 0x17 (function 0): unexpected catch"},
+		{"\x00\x18\x00\x0b", "offset 0x17 (function 0): unexpected delegate"},
+		{"\x00\x06\x40\x19\x19\x0b\x0b", "offset 0x1a (function 0): unexpected catch_all"},
+		{"\x00\x06\x40\x19\x07\x00\x0b\x0b", "offset 0x1a (function 0): unexpected catch"},
+		{"\x00\x06\x40\x19\x18\x00\x0b", "offset 0x1a (function 0): unexpected delegate"},
+		{"\x00\x06\x40\x07\x00\x18\x00\x0b", "offset 0x1b (function 0): unexpected delegate"},
+		{"\x00\x06\x40\x05\x0b\x0b", "offset 0x19 (function 0): unexpected else"},
+		{"\x00\x1f\x40\x00\x19\x0b\x0b", "offset 0x1a (function 0): unexpected catch_all"},
+		{"\x00\x1f\x40\x01\x04\x00\x0b\x0b", "offset 0x1a (function 0): malformed catch clause 0x04"},
+		{"\x00\x1f\x40\x01\x00\x00", "offset 0x1c (function 0): unexpected end of section or function"},
+		{"\x00\x1f\x40\xff\xff\xff\x0f\x0b", "offset 0x19 (function 0): try_table of 33554431 catch clauses (implementation limit: catch clauses)"},
+		{"\x00\x12\x00\xd5\x00\xe0\x0b", "offset 0x1b (function 0): unsupported operator e0 (needs the feature stack-switching, which is not supported)"},
 		{"\x01\xd1\x86\x03\x7f\x0b", "offset 0x17 (function 0): too many locals (implementation limit: locals)"},
 	} {
 		text, err := String(module(c.body))

@@ -101,6 +101,11 @@ func (p *printer) definitions() {
 		p.memory(i)
 		p.text(")")
 	}
+	for i := m.NumImportedTags; int64(i) < int64(len(m.Tags)); i++ {
+		p.newline(1)
+		p.tag(i)
+		p.text(")")
+	}
 	for i := m.NumImportedGlobals; int64(i) < int64(len(m.Globals)); i++ {
 		p.newline(1)
 		p.global(i)
@@ -270,6 +275,8 @@ func (p *printer) importField(imp *wasmfront.Import) {
 		p.memory(imp.Index)
 	case abi.ExternGlobal:
 		p.global(imp.Index)
+	case abi.ExternTag:
+		p.tag(imp.Index)
 	}
 	p.text("))")
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -98,6 +99,9 @@ func TestRead(t *testing.T) {
 	t.Logf("%d modules, %d read back with the same bytes, %d refused", n, equal, refused)
 }
 
+// notInWabt are words of texts that wabt does not know: operators that got another name later, identifiers in quotes, and exceptions that are not the legacy ones.
+var notInWabt = []string{"relaxed_dot", ` $"`, "try_table", "throw_ref", "exnref", "noexn", " exn"}
+
 // TestWabt: wabt's assembler makes the same module of the text of a valid one. It reads neither all names nor custom sections, so these
 // are not compared.
 func TestWabt(t *testing.T) {
@@ -115,8 +119,7 @@ func TestWabt(t *testing.T) {
 		if n++; n%every != 0 {
 			return
 		}
-		// An operator that got another name later, and identifiers in quotes.
-		if bytes.Contains(text, []byte("relaxed_dot")) || bytes.Contains(text, []byte(` $"`)) {
+		if slices.ContainsFunc(notInWabt, func(word string) bool { return bytes.Contains(text, []byte(word)) }) {
 			unknown++
 			return
 		}

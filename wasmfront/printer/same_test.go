@@ -16,7 +16,7 @@ var places = cmp.Options{
 	cmpopts.IgnoreFields(wasmfront.Module{}, "Bytes", "Sections", "Customs", "Code", "StartOffset", "DataCount", "HasDataCount"),
 	cmpopts.IgnoreFields(wasmfront.Import{}, "Offset"), cmpopts.IgnoreFields(wasmfront.Func{}, "Offset"),
 	cmpopts.IgnoreFields(wasmfront.Table{}, "Offset"), cmpopts.IgnoreFields(wasmfront.Memory{}, "Offset"),
-	cmpopts.IgnoreFields(wasmfront.Global{}, "Offset"), cmpopts.IgnoreFields(wasmfront.Export{}, "Offset"),
+	cmpopts.IgnoreFields(wasmfront.Tag{}, "Offset"), cmpopts.IgnoreFields(wasmfront.Global{}, "Offset"), cmpopts.IgnoreFields(wasmfront.Export{}, "Offset"),
 	cmpopts.IgnoreFields(wasmfront.ConstExpr{}, "End"), cmpopts.IgnoreFields(wasmfront.ConstOp{}, "Offset"),
 	cmpopts.IgnoreFields(wasmfront.ElemSegment{}, "Offset"), cmpopts.IgnoreFields(wasmfront.DataSegment{}, "Offset"),
 	cmpopts.IgnoreUnexported(wasmfront.Module{}, wasmfront.ElemSegment{}),
@@ -133,7 +133,7 @@ func next(m *wasmfront.Module, r *wasmfront.Reader, exact bool) (op wasmfront.Op
 	if op.Op == wasmfront.OpElse && r.Buf[r.Pos] == byte(wasmfront.OpEnd) {
 		return next(m, r, exact)
 	}
-	if op.Op.Info().Imm == wasmfront.ImmBlock && op.Index != wasmfront.NoIndex {
+	if _, opens := op.Op.Opens(); opens && op.Index != wasmfront.NoIndex {
 		if t := &m.Types[op.Index]; len(t.Params) == 0 && len(t.Results) <= 1 {
 			op.Index, op.Results = wasmfront.NoIndex, append([]wasmfront.ValType(nil), t.Results...) // nil if empty
 		}

@@ -8,6 +8,10 @@ import (
 	"github.com/waot-project/waot/wasmfront"
 )
 
+// Refused are features that are decoded and validated, of which Module knows nothing: tags, and references to exceptions. Whoever translates a module decodes it without them, so that
+// it is refused by their names; of other features that are not translated, Func refuses the operators.
+const Refused = wasmfront.FeatureExceptions | wasmfront.FeatureLegacyExceptions
+
 // Module declares everything that m has, and the init function. It must be
 // valid outside of function bodies.
 func Module(m *wasmfront.Module, names *wasmfront.Names) *clif.Module {

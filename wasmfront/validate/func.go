@@ -41,7 +41,8 @@ type Func struct {
 	values, maxValues int
 	price             *wasmfront.Price // of the memory for open blocks; nil is nothing
 	stamp             uint32
-	targets           []uint32 // of the last br_table
+	targets           []uint32          // of the last br_table
+	catches           []wasmfront.Catch // of the last try_table
 }
 
 // Frame is an entry of the control stack: a block that is open.

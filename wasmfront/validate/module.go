@@ -115,7 +115,7 @@ func (c *checker) fail(offset int, format string, args ...any) {
 func (c *checker) module() {
 	for _, check := range [...]func(*checker){
 		(*checker).imports, (*checker).functions, (*checker).tables, (*checker).memories,
-		(*checker).globals,
+		(*checker).tags, (*checker).globals,
 		(*checker).exports, (*checker).start, (*checker).elems, (*checker).data,
 	} {
 		if check(c); c.err != nil {
@@ -136,6 +136,8 @@ func (c *checker) imports() {
 			c.table(&m.Tables[imp.Index])
 		case abi.ExternMemory:
 			c.memory(&m.Memories[imp.Index])
+		case abi.ExternTag:
+			c.tag(&m.Tags[imp.Index])
 		}
 	}
 }
@@ -169,6 +171,23 @@ func (c *checker) tables() {
 func (c *checker) memories() {
 	for i := range c.m.Memories {
 		c.memory(&c.m.Memories[i])
+	}
+}
+
+func (c *checker) tags() {
+	for i := range c.m.Tags {
+		c.stop.Poll()
+		c.tag(&c.m.Tags[i])
+	}
+}
+
+// tag checks a tag: an exception has values, but gives none back.
+func (c *checker) tag(t *wasmfront.Tag) {
+	switch {
+	case int64(t.Type) >= int64(len(c.m.Types)):
+		c.fail(t.Offset, "unknown type %d", t.Type)
+	case len(c.m.Types[t.Type].Results) > 0:
+		c.fail(t.Offset, "non-empty tag result type: %s", &c.m.Types[t.Type])
 	}
 }
 
@@ -206,8 +225,9 @@ func (c *checker) exports() {
 		abi.ExternTable:  len(m.Tables),
 		abi.ExternMemory: len(m.Memories),
 		abi.ExternGlobal: len(m.Globals),
+		abi.ExternTag:    len(m.Tags),
 	}
-	kinds := [...]string{"function", "table", "memory", "global"}
+	kinds := [...]string{"function", "table", "memory", "global", "tag"}
 	seen := make(map[string]bool, len(m.Exports))
 	for i := range m.Exports {
 		c.stop.Poll()

@@ -47,12 +47,13 @@ func sameOperators(t *testing.T, m *wasmfront.Module, f uint32, seen map[wasmfro
 		r.Operator(&got, m.Features)
 		seen[want.Op] = true
 		same := got.Op == want.Op && got.Offset == want.Offset && r.Pos == v.Pos && r.Err == nil
-		if want.Op.Info().Imm == wasmfront.ImmBlock {
+		if _, opens := want.Op.Opens(); opens {
 			params, results := got.Params, got.Results
 			if got.Index != wasmfront.NoIndex {
 				params, results = m.Types[got.Index].Params, m.Types[got.Index].Results
 			}
 			same = same && slices.Equal(params, want.Params) && slices.Equal(results, want.Results)
+			same = same && (want.Op != wasmfront.OpTryTable || slices.Equal(got.Catches, want.Catches))
 		} else {
 			same = same && got.String() == want.String()
 		}

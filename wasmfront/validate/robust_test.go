@@ -38,7 +38,7 @@ func checkInput(t *testing.T, b []byte) {
 	m.DecodeNames()
 }
 
-// corpus calls f with the modules of core and bulk-memory that are at most max
+// corpus calls f with the modules of core, bulk-memory and exceptions that are at most max
 // bytes long, every step-th of them.
 func corpus(t testing.TB, limit, step int, f func(b []byte)) {
 	s, err := script.Locate()
@@ -46,7 +46,7 @@ func corpus(t testing.TB, limit, step int, f func(b []byte)) {
 		noSuite(t, err)
 	}
 	n := 0
-	for _, group := range []string{"core", "bulk-memory", "v2"} {
+	for _, group := range []string{"core", "bulk-memory", "exceptions", "legacy-exceptions", "v2"} {
 		if !slices.Contains(s.Groups(), group) {
 			continue
 		}

@@ -110,6 +110,14 @@ var irregular = [...]struct {
 	run runFunc
 }{
 	{wasmfront.OpUnreachable, runUnreachable},
+	{wasmfront.OpTryTable, runTryTable},
+	{wasmfront.OpTry, runTry},
+	{wasmfront.OpCatch, runCatch},
+	{wasmfront.OpCatchAll, runCatchAll},
+	{wasmfront.OpDelegate, runDelegate},
+	{wasmfront.OpThrow, runThrow},
+	{wasmfront.OpThrowRef, runThrowRef},
+	{wasmfront.OpRethrow, runRethrow},
 	{wasmfront.OpBlock, runBlock},
 	{wasmfront.OpLoop, runLoop},
 	{wasmfront.OpIf, runIf},

@@ -10,17 +10,28 @@ import (
 type frameKind uint8
 
 const (
-	frameBody      frameKind = iota // a body or an expression, up to the parenthesis behind it
-	frameBlock                      // block or loop, up to end
-	frameIf                         // if, up to else or end
-	frameElse                       // else, up to end
-	frameOperands                   // (operator, up to ): operands of the operator, which comes behind them
-	frameList                       // (block or (loop, up to )
-	frameCondition                  // (if, up to (then: the operands of the if
-	frameThen                       // (then, up to )
-	frameThenDone                   // behind (then ...): (else or )
-	frameElseList                   // (else, up to )
-	frameElseDone                   // behind (else ...): )
+	frameBody         frameKind = iota // a body or an expression, up to the parenthesis behind it
+	frameBlock                         // block or loop, up to end
+	frameIf                            // if, up to else or end
+	frameElse                          // else, up to end
+	frameOperands                      // (operator, up to ): operands of the operator, which comes behind them
+	frameList                          // (block or (loop, up to )
+	frameCondition                     // (if, up to (then: the operands of the if
+	frameThen                          // (then, up to )
+	frameThenDone                      // behind (then ...): (else or )
+	frameElseList                      // (else, up to )
+	frameElseDone                      // behind (else ...): )
+	frameTry                           // try, up to catch, catch_all, delegate or end
+	frameCatch                         // catch, up to catch, catch_all or end
+	frameCatchAll                      // catch_all, up to end
+	frameTryList                       // (try, up to (do
+	frameDo                            // (do, up to )
+	frameDoDone                        // behind (do ...): (catch, (catch_all, (delegate or )
+	frameCatchList                     // (catch, up to )
+	frameCatchDone                     // behind (catch ...): (catch, (catch_all or )
+	frameCatchAllList                  // (catch_all, up to )
+	frameCatchAllDone                  // behind (catch_all ...): )
+	frameDelegateDone                  // behind (delegate ...): )
 )
 
 // frameInfo is what is known of a kind of frames.
@@ -42,6 +53,18 @@ var frameInfos = [...]frameInfo{
 	frameThenDone:  {false, false, "(else or )"},
 	frameElseList:  {true, true, "an operator or )"},
 	frameElseDone:  {false, false, ")"},
+
+	frameTry:          {true, true, "an operator, catch, catch_all, delegate or end"},
+	frameCatch:        {true, true, "an operator, catch, catch_all or end"},
+	frameCatchAll:     {true, true, "an operator or end"},
+	frameTryList:      {false, false, "(do"},
+	frameDo:           {true, true, "an operator or )"},
+	frameDoDone:       {false, false, "(catch, (catch_all, (delegate or )"},
+	frameCatchList:    {true, true, "an operator or )"},
+	frameCatchDone:    {false, false, "(catch, (catch_all or )"},
+	frameCatchAllList: {true, true, "an operator or )"},
+	frameCatchAllDone: {false, false, ")"},
+	frameDelegateDone: {false, false, ")"},
 }
 
 // frame is an operator that has begun and not ended.
@@ -122,6 +145,7 @@ func (a *assembler) step() {
 		a.then(f)
 	case t.Kind == Open && f.kind == frameThenDone && a.At("else"):
 		a.elseList(f)
+	case t.Kind == Open && a.tryPart(f):
 	case t.Kind == Open && info.folded:
 		a.open()
 	case t.Kind == Keyword && info.flat:
@@ -142,8 +166,13 @@ func (a *assembler) closeFrame(f *frame) bool {
 		return true
 	case frameOperands:
 		a.emitPending(f)
-	case frameList, frameThenDone, frameElseDone:
+	case frameList, frameThenDone, frameElseDone, frameDoDone, frameCatchDone, frameCatchAllDone:
 		a.endBlock(f, a.Token().Offset)
+	case frameDelegateDone: // delegate has ended the block
+	case frameDo, frameCatchList, frameCatchAllList:
+		f.kind++ // to the one behind it
+		a.Next()
+		return true
 	case frameThen:
 		f.kind = frameThenDone
 		a.Next()
@@ -215,6 +244,11 @@ func (a *assembler) beginBlock(f *frame) {
 func (a *assembler) endBlock(f *frame, text int) {
 	a.code.mark(text)
 	a.code.bytes = append(a.code.bytes, byte(wasmfront.OpEnd))
+	a.endLabel(f)
+}
+
+// endLabel makes the label of a frame one that branches can no longer use.
+func (a *assembler) endLabel(f *frame) {
 	a.labels.depth--
 	switch l := &f.label; {
 	case !l.hasID:
@@ -231,23 +265,52 @@ func (a *assembler) takeLabel() label {
 	return label{id: id, hasID: ok}
 }
 
+// blockFrames returns the frames of an operator that opens a block, without parentheses and with them; they are frameBody for others.
+func blockFrames(op wasmfront.Opcode) (flat, list frameKind) {
+	switch op {
+	case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpTryTable:
+		return frameBlock, frameList
+	case wasmfront.OpIf:
+		return frameIf, frameCondition
+	case wasmfront.OpTry:
+		return frameTry, frameTryList
+	}
+	return frameBody, frameBody
+}
+
+// begin takes the rest of an operator that opens a block.
+func (a *assembler) begin(kind frameKind, op wasmfront.Opcode, t Token) {
+	l := a.takeLabel()
+	a.immediates(op)
+	a.emit(t.Offset)
+	a.push(frame{kind: kind, label: l})
+	a.beginBlock(a.top())
+}
+
 // open takes the start of an operator in parentheses.
 func (a *assembler) open() {
 	a.Next()
 	t := a.Token()
-	switch op, ok := a.operator(t, "an operator"); {
-	case !ok:
-	case op == wasmfront.OpBlock || op == wasmfront.OpLoop:
+	op, ok := a.operator(t, "an operator")
+	if !ok {
+		return
+	}
+	switch _, list := blockFrames(op); list {
+	case frameBody:
+		a.openPlain(op, t)
+	case frameCondition: // whose operands come first
 		l := a.takeLabel()
 		a.immediates(op)
-		a.emit(t.Offset)
-		a.push(frame{kind: frameList, label: l})
-		a.beginBlock(a.top())
-	case op == wasmfront.OpIf:
-		l := a.takeLabel()
-		a.immediates(op)
-		a.postpone(frameCondition, t.Offset, l)
-	case op == wasmfront.OpElse || op == wasmfront.OpEnd:
+		a.postpone(list, t.Offset, l)
+	default:
+		a.begin(list, op, t)
+	}
+}
+
+// openPlain is open for an operator that opens no block.
+func (a *assembler) openPlain(op wasmfront.Opcode, t Token) {
+	switch op {
+	case wasmfront.OpElse, wasmfront.OpEnd, wasmfront.OpCatch, wasmfront.OpCatchAll, wasmfront.OpDelegate:
 		a.unexpected(t, "an operator in parentheses")
 	default:
 		a.immediates(op)
@@ -257,22 +320,23 @@ func (a *assembler) open() {
 
 // plain takes an operator without parentheses.
 func (a *assembler) plain(t Token) {
-	switch op, ok := a.operator(t, frameInfos[a.top().kind].expected); {
-	case !ok:
-	case op == wasmfront.OpBlock || op == wasmfront.OpLoop || op == wasmfront.OpIf:
-		l := a.takeLabel()
-		a.immediates(op)
-		a.emit(t.Offset)
-		kind := frameBlock
-		if op == wasmfront.OpIf {
-			kind = frameIf
-		}
-		a.push(frame{kind: kind, label: l})
-		a.beginBlock(a.top())
-	case op == wasmfront.OpElse:
+	op, ok := a.operator(t, frameInfos[a.top().kind].expected)
+	if !ok {
+		return
+	}
+	if flat, _ := blockFrames(op); flat != frameBody {
+		a.begin(flat, op, t)
+		return
+	}
+	switch op {
+	case wasmfront.OpElse:
 		a.plainElse(t)
-	case op == wasmfront.OpEnd:
+	case wasmfront.OpEnd:
 		a.plainEnd(t)
+	case wasmfront.OpCatch, wasmfront.OpCatchAll:
+		a.plainCatch(op, t)
+	case wasmfront.OpDelegate:
+		a.plainDelegate(t)
 	default:
 		a.immediates(op)
 		a.emit(t.Offset)
@@ -292,7 +356,9 @@ func (a *assembler) plainElse(t Token) {
 
 func (a *assembler) plainEnd(t Token) {
 	f := a.top()
-	if f.kind != frameBlock && f.kind != frameIf && f.kind != frameElse {
+	switch f.kind {
+	case frameBlock, frameIf, frameElse, frameTry, frameCatch, frameCatchAll:
+	default:
 		a.unexpected(t, frameInfos[f.kind].expected)
 		return
 	}

@@ -27,6 +27,7 @@ var fieldTable = [...]field{
 	{"table", wasmfront.SpaceTable, wasmfront.SpaceElem, "elem", (*assembler).tableField},
 	{"memory", wasmfront.SpaceMemory, wasmfront.SpaceData, "data", (*assembler).memoryField},
 	{"global", wasmfront.SpaceGlobal, 0, "", (*assembler).globalField},
+	{"tag", wasmfront.SpaceTag, 0, "", (*assembler).tagField},
 	{"elem", wasmfront.SpaceElem, 0, "", (*assembler).elemField},
 	{"data", wasmfront.SpaceData, 0, "", (*assembler).dataField},
 	{"import", 0, 0, "", (*assembler).importField},
@@ -112,10 +113,11 @@ var importKinds = [...]struct {
 	space    wasmfront.IndexSpace
 	describe func(a *assembler, b []byte) []byte
 }{
-	abi.ExternFunc:   {"func", wasmfront.SpaceFunc, func(a *assembler, b []byte) []byte { return encode.Index(b, a.resolve(a.typeUse(namesIgnored))) }},
+	abi.ExternFunc:   {"func", wasmfront.SpaceFunc, (*assembler).funcType},
 	abi.ExternTable:  {"table", wasmfront.SpaceTable, (*assembler).tableType},
 	abi.ExternMemory: {"memory", wasmfront.SpaceMemory, (*assembler).memoryType},
 	abi.ExternGlobal: {"global", wasmfront.SpaceGlobal, (*assembler).globalType},
+	abi.ExternTag:    {"tag", wasmfront.SpaceTag, (*assembler).tagType},
 }
 
 // importNames takes the two names of an import and begins its entry.
@@ -198,6 +200,25 @@ func (a *assembler) startField(at int) {
 	}
 	s.entry(at)
 	s.bytes = encode.Index(nil, a.index(wasmfront.SpaceFunc))
+}
+
+// funcType takes the type of a function.
+func (a *assembler) funcType(b []byte) []byte {
+	return encode.Index(b, a.resolve(a.typeUse(namesIgnored)))
+}
+
+// tagType takes the type of a tag.
+func (a *assembler) tagType(b []byte) []byte {
+	const exception = 0
+	return a.funcType(append(b, exception))
+}
+
+func (a *assembler) tagField(at int) {
+	if a.entity(abi.ExternTag, secTag, at) {
+		return
+	}
+	s := &a.sections[secTag]
+	s.bytes = a.tagType(s.bytes)
 }
 
 // limits takes a minimum, and a maximum if there is one.

@@ -25,6 +25,8 @@ func (a *assembler) immediates(op wasmfront.Opcode) {
 // immediateReaders take the immediates of each form; nil for those that have none.
 var immediateReaders = [wasmfront.NumImmKinds]func(*assembler, *wasmfront.OpInfo){
 	wasmfront.ImmBlock:        (*assembler).blockType,
+	wasmfront.ImmTryTable:     func(a *assembler, info *wasmfront.OpInfo) { a.blockType(info); a.catches() },
+	wasmfront.ImmTag:          func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.index(wasmfront.SpaceTag)) },
 	wasmfront.ImmLabel:        func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.labelIndex()) },
 	wasmfront.ImmBrTable:      (*assembler).branchTable,
 	wasmfront.ImmFunc:         func(a *assembler, _ *wasmfront.OpInfo) { a.put(a.index(wasmfront.SpaceFunc)) },
@@ -103,6 +105,27 @@ func (a *assembler) branchTable(*wasmfront.OpInfo) {
 		a.scan.stop.PollAt(i)
 		a.put(t)
 	}
+}
+
+// catches takes the clauses of a try_table, whose label does not count yet.
+func (a *assembler) catches() {
+	n, list := uint32(0), a.scratch[:0]
+	for ; a.Token().Kind == Open; n++ {
+		kind, ok := wasmfront.CatchKindByName(string(a.Ahead().Text))
+		if !ok {
+			break
+		}
+		a.Open(kind.String())
+		list = append(grown(a.scan.stop, list, 1+2*binary.MaxVarintLen32), byte(kind))
+		if kind.HasTag() {
+			list = encode.Index(list, a.index(wasmfront.SpaceTag))
+		}
+		list = encode.Index(list, a.labelIndex())
+		a.Close()
+	}
+	a.put(n)
+	a.op = appendAll(a.scan.stop, a.op, list)
+	a.scratch = list
 }
 
 func (a *assembler) callIndirect(*wasmfront.OpInfo) {

@@ -99,6 +99,23 @@ func TestShort(t *testing.T) {
 		{`(func i32.const 0xffff_ffff i64.const -0x8000_0000_0000_0000 f32.const 0x1p0 f64.const -nan)`,
 			`(func i32.const -1 i64.const 9223372036854775808 f32.const 1.0e0 f64.const -nan:0x8000000000000)`},
 
+		// Exceptions.
+		{`(tag $e (export "a") (export "b") (param i32)) (tag (import "c" "d"))`, `error: import after tag`},
+		{`(tag $i (export "x") (import "c" "d") (param i64)) (tag $e (export "a") (export "b") (param $p i32)) (tag (type $t)) (type $t (func))`,
+			`(type (func)) (type (func (param i64))) (type (func (param i32))) (import "c" "d" (tag (type 1))) (tag (type 2)) (tag (type 0)) (export "x" (tag 0)) (export "a" (tag 1)) (export "b" (tag 1))`},
+		{`(table exnref (elem (ref.null exn) (ref.null noexn))) (global (ref null exn) (ref.null noexn)) (global (ref null noexn) (ref.null noexn)) (func (param (ref exn) (ref noexn)))`,
+			`(table 2 2 exnref) (elem (table 0) (i32.const 0) exnref (item ref.null exn) (item ref.null noexn)) (global exnref (ref.null noexn)) (global nullexnref (ref.null noexn)) (func (param (ref exn)) (param (ref noexn)))`},
+		{`(tag $e) (tag $f) (func (block $a (loop $b (try_table $c (catch $e $a) (catch_ref $f $b) (catch_all $a) (catch_all_ref $b) (throw $f) (br $c) (throw_ref (ref.null exn))))))`,
+			`(tag) (tag) (func block loop try_table (catch 0 1) (catch_ref 1 0) (catch_all 1) (catch_all_ref 0) throw 1 br 0 ref.null exn throw_ref end end end)`},
+		{`(func (block $a (try_table $a (catch_all $a) (br $a))))`, `(func block try_table (catch_all 0) br 0 end end)`},
+		{`(func (result i32) (try_table (result i32) (i32.const 1)))`, `(func (result i32) try_table (result i32) i32.const 1 end)`},
+		{`(tag $e) (tag $f) (func (block $a (try $t (do (br $t) nop) (catch $e (rethrow $t)) (catch $f) (catch_all (br $a) (rethrow $t)))))`,
+			`(tag) (tag) (func block try br 0 nop catch 0 rethrow 0 catch 1 catch_all br 1 rethrow 0 end end)`},
+		{`(func (block $a (try $t (result i32) (do (try $t (do) (delegate $t)) (i32.const 1)) (delegate $a)) drop))`,
+			`(func block try (result i32) try delegate 0 i32.const 1 delegate 0 drop end)`},
+		{`(func (try $t (do (try $t (do (try (do)))))) try $t try $t delegate $t $t end $t try $t catch $t 0 catch_all $t end $t) (tag)`,
+			`(tag) (func try try try end end end try try delegate 0 end try catch 0 catch_all end)`},
+
 		// Identifiers and space.
 		{`(func $a)(;c;)(func(call $a)(call $"a")(call $"\61"));; comment`, `(func) (func call 0 call 0 call 0)`},
 		{`(@a b)(func(@"a" (b) "c)") (local(@a) i32 (@b)))`, `(func (local i32))`},
@@ -141,6 +158,11 @@ func TestBytes(t *testing.T) {
 			"\x00\x29\x04name" + "\x04\x04\x01\x00\x01t" + "\x05\x04\x01\x00\x01s" + "\x06\x04\x01\x00\x01m" + "\x07\x04\x01\x00\x01g" + "\x08\x04\x01\x00\x01e" + "\x09\x04\x01\x00\x01d"},
 		{`(module $m (@name "n") (func $f (@name "g") (param (@name "p") i32)) (func (@name "g")))`, header + "\x01\x08\x02\x60\x01\x7F\x00\x60\x00\x00" + "\x03\x03\x02\x00\x01" + "\x0A\x07\x02\x02\x00\x0B\x02\x00\x0B" +
 			"\x00\x1A\x04name" + "\x00\x02\x01n" + "\x01\x07\x02\x00\x01g\x01\x01g" + "\x02\x06\x01\x00\x01\x00\x01p"},
+		{`(import "m" "n" (tag $e (param i32))) (memory 0) (tag (@name "f") (type 0)) (export "e" (tag 1)) (func try_table (catch 0 0) (catch_all_ref 0) throw 1 end)`, header +
+			"\x01\x08\x02\x60\x01\x7F\x00\x60\x00\x00" + "\x02\x08\x01\x01m\x01n\x04\x00\x00" + "\x03\x02\x01\x01" + "\x05\x03\x01\x00\x00" + "\x0D\x03\x01\x00\x00" + "\x07\x05\x01\x01e\x04\x01" +
+			"\x0A\x0F\x01\x0D\x00\x1F\x40\x02\x00\x00\x00\x03\x00\x08\x01\x0B\x0B" + "\x00\x0E\x04name" + "\x0B\x07\x02\x00\x01e\x01\x01f"},
+		{`(func try try delegate 0 catch 3 rethrow 0 catch_all end)`, header + "\x01\x04\x01\x60\x00\x00" + "\x03\x02\x01\x00" + "\x0A\x10\x01\x0E\x00" + "\x06\x40\x06\x40\x18\x00\x07\x03\x09\x00\x19\x0B" + "\x0B"},
+		{`(tag $e (param exnref (ref exn) nullexnref (ref noexn)))`, header + "\x01\x0A\x01\x60\x04\x69\x64\x69\x74\x64\x74\x00" + "\x0D\x03\x01\x00\x00" + "\x00\x0B\x04name" + "\x0B\x04\x01\x00\x01e"},
 		{`(start 0) (func) (data) (func (data.drop 0))`, header + "\x01\x04\x01\x60\x00\x00" + "\x03\x03\x02\x00\x00" + "\x08\x01\x00" + "\x0C\x01\x01" + "\x0A\x0A\x02\x02\x00\x0B\x05\x00\xFC\x09\x00\x0B" + "\x0B\x03\x01\x01\x00"},
 		{`(memory 1) (memory 1) (func i32.load 1 offset=300 align=1)`, header + "\x01\x04\x01\x60\x00\x00" + "\x03\x02\x01\x00" + "\x05\x05\x02\x00\x01\x00\x01" + "\x0A\x09\x01\x07\x00\x28\x40\x01\xAC\x02\x0B"},
 		{`(func i8x16.shuffle 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 31 i8x16.relaxed_swizzle i16x8.extract_lane_s 7 br_table 1 0 2)`, header + "\x01\x04\x01\x60\x00\x00" + "\x03\x02\x01\x00" +
@@ -249,7 +271,39 @@ func TestErrors(t *testing.T) {
 		{`(func (i8x16.shuffle 0 1))`, `1:25: invalid lane length, expected 16 instead of 2`},
 		{`(func (i8x16.shuffle 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 256))`, `1:57: i8 constant out of range 256`},
 		{`(func (i8x16.extract_lane_s -1))`, `1:29: unexpected token -1, expected the number of a lane`},
-		{`(func (ref.null i32))`, `1:17: unexpected token i32, expected func, extern or the index of a type`},
+		{`(func (ref.null i32))`, `1:17: unexpected token i32, expected func, extern, exn or the index of a type`},
+		{`(tag $e) (import "a" "b" (tag))`, `1:10: import after tag`},
+		{`(tag $e) (tag $e)`, `1:15: duplicate tag $e`},
+		{`(tag $e (param $x i32) (result))`, ``},
+		{`(tag i32)`, `1:6: unexpected token i32, expected )`},
+		{`(tag (type $t))`, `1:12: unknown type $t`},
+		{`(export "a" (tag $e))`, `1:18: unknown tag $e`},
+		{`(func (throw))`, `1:13: unexpected token ")", expected the index of a tag`},
+		{`(func (throw $e))`, `1:14: unknown tag $e`},
+		{`(func (try_table $l (catch_all $l)))`, `1:32: unknown label $l`},
+		{`(func (try_table (catch 0)))`, `1:26: unexpected token ")", expected a label`},
+		{`(func (try_table (catch_all 0 1)))`, `1:31: unexpected token 1, expected )`},
+		{`(func (try_table (catch_all 0) (nop) (catch_all 0)))`, `1:39: unexpected token catch_all, expected an operator in parentheses`},
+		{`(func (try_table (catch_none 0)))`, `1:19: unknown operator catch_none, expected an operator`},
+		{`(func (try_table (do)))`, `1:19: unexpected token do, expected an operator`},
+		{`(func try_table catch_all end)`, `1:17: unexpected token catch_all, expected an operator or end`},
+		{`(func catch 0)`, `1:7: unexpected token catch, expected an operator or )`},
+		{`(func (catch 0))`, `1:8: unexpected token catch, expected an operator in parentheses`},
+		{`(func (delegate 0))`, `1:8: unexpected token delegate, expected an operator in parentheses`},
+		{`(func try catch_all catch_all end)`, `1:21: unexpected token catch_all, expected an operator or end`},
+		{`(func try catch_all catch 0 end)`, `1:21: unexpected token catch, expected an operator or end`},
+		{`(func try catch 0 delegate 0 end)`, `1:19: unexpected token delegate, expected an operator, catch, catch_all or end`},
+		{`(func try else end)`, `1:11: unexpected token else, expected an operator, catch, catch_all, delegate or end`},
+		{`(func try $a catch_all $b end)`, `1:24: mismatching label $b`},
+		{`(func try $a delegate $a)`, `1:23: unknown label $a`},
+		{`(func (try))`, `1:11: unexpected token ")", expected (do`},
+		{`(func (try (nop)))`, `1:13: unexpected token nop, expected (do`},
+		{`(func (try (do) (do)))`, `1:18: unexpected token do, expected (catch, (catch_all, (delegate or )`},
+		{`(func (try (do) (nop)))`, `1:18: unexpected token nop, expected (catch, (catch_all, (delegate or )`},
+		{`(func (try (do) (catch 0) (delegate 0)))`, `1:28: unexpected token delegate, expected (catch, (catch_all or )`},
+		{`(func (try (do) (catch_all) (catch 0)))`, `1:30: unexpected token catch, expected )`},
+		{`(func (try (do) (delegate 0) (catch_all)))`, `1:31: unexpected token catch_all, expected )`},
+		{`(func (try (do) (delegate)))`, `1:26: unexpected token ")", expected a label`},
 		{`(func (br_table))`, `1:16: unexpected token ")", expected a label`},
 		{`(func (table.copy 0))`, `1:20: unexpected token ")", expected the index of a table`},
 		{`(func (nop (@custom "x")))`, `1:12: misplaced @custom annotation`},
@@ -261,7 +315,6 @@ func TestErrors(t *testing.T) {
 		{`(func ` + strings.Repeat("x", 100) + `)`, `1:7: unknown operator ` + strings.Repeat("x", 40) + `..., expected an operator or )`},
 
 		// What proposals have.
-		{`(tag $e)`, `1:2: unsupported tag (needs the feature exceptions, which is not supported)`},
 		{`(rec (type (func)) (type (func)))`, `1:2: unsupported rec (needs the feature gc, which is not supported)`},
 		{`(type (struct))`, `1:8: unsupported struct (needs the feature gc, which is not supported)`},
 		{`(func (param anyref))`, `1:14: unsupported anyref (needs the feature gc, which is not supported)`},
@@ -272,10 +325,6 @@ func TestErrors(t *testing.T) {
 		{`(memory i64 1)`, `1:9: unsupported i64 (needs the feature memory64, which is not supported)`},
 		{`(memory 1 1 shared)`, `1:13: unsupported shared (needs the feature threads, which is not supported)`},
 		{`(memory 1 (pagesize 1))`, `1:12: unsupported pagesize (needs the feature custom-page-sizes, which is not supported)`},
-		{`(import "a" "b" (tag))`, `1:18: unsupported tag (needs the feature exceptions, which is not supported)`},
-		{`(export "a" (tag 0))`, `1:14: unsupported tag (needs the feature exceptions, which is not supported)`},
-		{`(func throw_ref)`, `1:7: unsupported throw_ref (needs the feature exceptions, which is not supported)`},
-		{`(func (try (do)))`, `1:8: unsupported try (needs the feature legacy-exceptions, which is not supported)`},
 		{`(func (i32.atomic.load (i32.const 0)))`, `1:8: unsupported i32.atomic.load (needs the feature threads, which is not supported)`},
 		{`(func (struct.new 0))`, `1:8: unsupported struct.new (needs the feature gc, which is not supported)`},
 	} {
@@ -400,6 +449,8 @@ func TestLarge(t *testing.T) {
 var samples = map[wasmfront.ImmKind]struct{ text, bytes string }{
 	wasmfront.ImmNone:         {"", ""},
 	wasmfront.ImmBlock:        {"(result i32) end", "\x7F\x0B"},
+	wasmfront.ImmTryTable:     {"(result i32) (catch 300 0) (catch_ref 1 0) (catch_all 0) (catch_all_ref 0) end", "\x7F\x04\x00\xAC\x02\x00\x01\x01\x00\x02\x00\x03\x00\x0B"},
+	wasmfront.ImmTag:          {"300", "\xAC\x02"},
 	wasmfront.ImmLabel:        {"0", "\x00"},
 	wasmfront.ImmBrTable:      {"0 1 2", "\x02\x00\x01\x02"},
 	wasmfront.ImmFunc:         {"300", "\xAC\x02"},
@@ -443,7 +494,8 @@ func TestOperators(t *testing.T) {
 			}
 			continue
 		}
-		if op == wasmfront.OpElse || op == wasmfront.OpEnd {
+		switch op {
+		case wasmfront.OpElse, wasmfront.OpEnd, wasmfront.OpCatch, wasmfront.OpCatchAll, wasmfront.OpDelegate:
 			continue // of no block here
 		}
 		want := string(encode.Opcode(nil, op)) + sample.bytes + "\x0B"

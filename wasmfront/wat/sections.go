@@ -22,6 +22,7 @@ const (
 	secCode
 	secData
 	secDataCount
+	secTag
 	numSections = iota
 )
 
@@ -33,7 +34,7 @@ type orderedSection struct {
 
 // sectionOrder has the sections in the order of a module.
 var sectionOrder = [...]orderedSection{
-	{secType, "type"}, {secImport, "import"}, {secFunc, "func"}, {secTable, "table"}, {secMemory, "memory"}, {secGlobal, "global"},
+	{secType, "type"}, {secImport, "import"}, {secFunc, "func"}, {secTable, "table"}, {secMemory, "memory"}, {secTag, "tag"}, {secGlobal, "global"},
 	{secExport, "export"}, {secStart, "start"}, {secElem, "elem"}, {secDataCount, ""}, {secCode, "code"}, {secData, "data"},
 }
 

@@ -8,9 +8,6 @@ import (
 	"github.com/waot-project/waot/wasmfront/encode"
 )
 
-// heapTypes are the words for what references refer to, with the type of nullable references to it.
-var heapTypes = map[string]wasmfront.ValType{"func": wasmfront.FuncRef, "extern": wasmfront.ExternRef}
-
 // unsupported fails if the token, which is not what is expected, belongs to a
 // proposal, and for others says what is expected.
 func (a *assembler) unsupported(t Token, expected string) {
@@ -96,9 +93,9 @@ func (a *assembler) heapType() wasmfront.ValType {
 		}
 		return abi.RefTo(i)
 	}
-	v, ok := heapTypes[string(t.Text)]
-	if !ok {
-		a.unsupported(t, "func, extern or the index of a type")
+	v := abi.RefByHeap(string(t.Text))
+	if v == wasmfront.TypeUnknown {
+		a.unsupported(t, "func, extern, exn or the index of a type")
 	}
 	a.Next()
 	return v

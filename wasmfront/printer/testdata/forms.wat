@@ -7,6 +7,7 @@
   (import "env" "t" (table $in 1 2 externref))
   (import "env" "g" (global (mut v128)))
   (import "env" "m" (memory 1))
+  (import "env" "tag" (tag $thrown (param i32)))
   (func $dup (@name "same"))
   (func (@name "same"))
   (func (@name "a;b"))
@@ -44,6 +45,46 @@
     i32.const 0 i32.const 0 i32.const 0 table.copy $tab $tab
     local.get 3 drop
     i32.const 0)
+  (func $catches (result exnref) (local exnref (ref null noexn))
+    block $out (result i32)
+      block $both (result i32 (ref exn))
+        block $ref (result (ref exn))
+          loop $again
+            try_table $again (catch $thrown $out) (catch_ref $thrown $both) (catch_all_ref $ref) (catch_all $again) (catch 1 $out)
+              br $again
+              i32.const 1 throw $thrown
+            end
+            try_table (result (ref exn)) i32.const 1 throw 1 end
+            try_table end
+          end
+          ref.null noexn throw_ref
+        end
+        return
+      end
+      drop
+      br $out
+    end
+    drop
+    try $t (result i32)
+      try $t
+        try delegate $t
+        try delegate 2
+      catch 1
+        drop br $t
+      catch $thrown
+        drop
+        block $in rethrow $t end
+        rethrow 0
+      catch_all
+        try catch_all rethrow 0 rethrow $t end
+      end
+      i32.const 0
+    catch $thrown
+    end
+    drop
+    ref.null exn)
+  (tag (@name "no id") (param $p i32))
+  (tag $empty)
   (table $tab 1 funcref)
   (global $g i32 (i32.add (i32.const 1) (i32.const 2)))
   (export "\"x\\" (func $same))
@@ -57,5 +98,5 @@
   (data (i32.const 0) "0123456789012345678901234567890123456789012345678901234567890123" "4")
   (@custom "last" "x")
   (@custom "c" (after type)) (@custom "c" (after import)) (@custom "c" (after func)) (@custom "c" (after table))
-  (@custom "c" (after global)) (@custom "c" (after export)) (@custom "c" (after start)) (@custom "c" (after elem))
+  (@custom "c" (after tag)) (@custom "c" (after global)) (@custom "c" (after export)) (@custom "c" (after start)) (@custom "c" (after elem))
   (@custom "c" (after code)) (@custom "c" (after data)))
