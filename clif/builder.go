@@ -239,6 +239,14 @@ func (b *Builder) ExnSet(tag uint32, args []Value) {
 	b.emit(InstData{Op: OpExnSet, Aux: tag, Args: [3]uint32{0, l.Off, l.Len}})
 }
 
+// ExnTag returns what stands for the tag of the exception under way, TagAddr what stands for a tag.
+func (b *Builder) ExnTag() Value { return b.emit1(InstData{Op: OpExnTag}, I64) }
+
+// TagAddr: see ExnTag.
+func (b *Builder) TagAddr(tag uint32) Value {
+	return b.emit1(InstData{Op: OpTagAddr, Aux: tag}, I64)
+}
+
 // ExnArgs returns the first of the arguments of the exception under way, which has the tag; they are consecutive values.
 func (b *Builder) ExnArgs(tag uint32) (first Value) {
 	i := b.emit(InstData{Op: OpExnArgs, Aux: tag})

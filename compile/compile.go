@@ -265,7 +265,7 @@ func (o *Options) features() wasmfront.Features {
 	if o.Features == 0 {
 		return wasmfront.DefaultFeatures
 	}
-	return o.Features &^ translate.Refused
+	return o.Features
 }
 
 func (o *Options) module(wasm []byte) (*Result, error) {

@@ -91,6 +91,13 @@ type Trapper interface {
 	TrapCode() abi.TrapCode
 }
 
+// Thrower is an error that is an exception, which nothing has caught.
+type Thrower interface {
+	error
+	// Thrown says nothing more.
+	Thrown()
+}
+
 // Placer is a Trapper that knows where the trap arose.
 type Placer interface {
 	Trapper

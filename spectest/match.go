@@ -14,7 +14,7 @@ func typeByName(name string) clif.Type {
 	switch name {
 	case "nullfuncref":
 		return clif.FuncRef
-	case "nullexternref":
+	case "nullexternref", "exnref", "nullexnref":
 		return clif.Ref
 	}
 	return clif.TypeOf(abi.ValTypeByName(name))

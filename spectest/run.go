@@ -259,7 +259,7 @@ var handlers = map[script.CommandType]func(*runner, *script.Command) error{
 	script.AssertReturn:          (*runner).assertReturn,
 	script.AssertTrap:            (*runner).assertTrap,
 	script.AssertExhaustion:      (*runner).assertTrap,
-	script.AssertException:       func(*runner, *script.Command) error { return &skip{"feature exceptions"} },
+	script.AssertException:       (*runner).assertException,
 	script.AssertSuspension:      func(*runner, *script.Command) error { return &skip{SkipSuspension} },
 	script.AssertInvalid:         (*runner).assertRejected,
 	script.AssertMalformed:       (*runner).assertRejected,
@@ -495,6 +495,20 @@ func makeTrapTexts() map[string]abi.TrapCode {
 func (r *runner) assertTrap(c *script.Command) error {
 	_, err := r.perform(c.Action)
 	return r.trapped(c, err)
+}
+
+// assertException: the action ends with an exception that nothing has caught.
+func (r *runner) assertException(c *script.Command) error {
+	_, err := r.perform(c.Action)
+	var x Thrower
+	var s *skip
+	switch {
+	case err == nil:
+		return errors.New("it returned, want an exception")
+	case errors.As(err, &s) || !errors.As(err, &x):
+		return err
+	}
+	return nil
 }
 
 // assertRejected: a refusal for a feature or a limit is another reason than the script's,

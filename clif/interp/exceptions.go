@@ -34,6 +34,9 @@ func (x *Exception) Tag() *Tag { return x.tag }
 // Args returns the arguments, as raw bits.
 func (x *Exception) Args() []uint64 { return x.args }
 
+// Thrown: it is an exception (spectest.Thrower).
+func (x *Exception) Thrown() {}
+
 func (x *Exception) Error() string {
 	return fmt.Sprintf("uncaught exception with %d words", len(x.args))
 }

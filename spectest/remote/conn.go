@@ -56,19 +56,24 @@ type message struct {
 
 // fault is an error that has crossed.
 type fault struct {
-	Text string
-	Trap abi.TrapCode // TrapNone if it is none
-	Link string       // what spectest.Unlinkable says, empty if it is none
+	Text   string
+	Trap   abi.TrapCode // TrapNone if it is none
+	Link   string       // what spectest.Unlinkable says, empty if it is none
+	Thrown bool         // it is an exception
 }
 
 func (f *fault) Error() string { return f.Text }
 
-// trapped and unlinkable are faults with the methods that spectest asks for.
+// trapped, unlinkable and thrown are faults with the methods that spectest asks for.
 type trapped struct{ *fault }
 
 func (t trapped) TrapCode() abi.TrapCode { return t.Trap }
 
 type unlinkable struct{ *fault }
+
+type thrown struct{ *fault }
+
+func (thrown) Thrown() {}
 
 func (u unlinkable) Unlinkable() string { return u.Link }
 
@@ -80,11 +85,14 @@ func faultOf(err error) *fault {
 	f := &fault{Text: err.Error()}
 	var t spectest.Trapper
 	var u spectest.Unlinkable
+	var x spectest.Thrower
 	switch {
 	case errors.As(err, &t):
 		f.Trap = t.TrapCode()
 	case errors.As(err, &u):
 		f.Link = u.Unlinkable()
+	case errors.As(err, &x):
+		f.Thrown = true
 	}
 	return f
 }
@@ -98,6 +106,8 @@ func (f *fault) err() error {
 		return trapped{f}
 	case f.Link != "":
 		return unlinkable{f}
+	case f.Thrown:
+		return thrown{f}
 	}
 	return f
 }

@@ -151,7 +151,7 @@ var shortImms = func() (t [wasmfront.NumImmKinds]trait) {
 		t[imm] = many
 	}
 	t[wasmfront.ImmNone] = 0
-	for _, imm := range []wasmfront.ImmKind{wasmfront.ImmLabel, wasmfront.ImmType, wasmfront.ImmLocal, wasmfront.ImmGlobal, wasmfront.ImmI32, wasmfront.ImmI64} {
+	for _, imm := range []wasmfront.ImmKind{wasmfront.ImmLabel, wasmfront.ImmType, wasmfront.ImmTag, wasmfront.ImmLocal, wasmfront.ImmGlobal, wasmfront.ImmI32, wasmfront.ImmI64} {
 		t[imm] = 1
 	}
 	t[wasmfront.ImmBlock], t[wasmfront.ImmCallIndirect], t[wasmfront.ImmMemArg] = 1|opens, 2, 2|accesses
@@ -178,10 +178,12 @@ func AppendCalls(dst []uint32, m *wasmfront.Module, i uint32) []uint32 {
 var skips = [wasmfront.NumImmKinds]func(r *wasmfront.Reader){
 	wasmfront.ImmNone:         func(*wasmfront.Reader) {},
 	wasmfront.ImmBlock:        (*wasmfront.Reader).SkipBlockType,
+	wasmfront.ImmTryTable:     func(r *wasmfront.Reader) { r.SkipBlockType(); r.Catches(nil) },
 	wasmfront.ImmLabel:        skipIndex,
 	wasmfront.ImmBrTable:      skipBrTable,
 	wasmfront.ImmFunc:         skipIndex,
 	wasmfront.ImmType:         skipIndex,
+	wasmfront.ImmTag:          skipIndex,
 	wasmfront.ImmCallIndirect: skipTwo,
 	wasmfront.ImmLocal:        skipIndex,
 	wasmfront.ImmGlobal:       skipIndex,

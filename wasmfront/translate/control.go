@@ -157,6 +157,15 @@ func (t *Translator) end(*wasmfront.Operator, *handler) {
 		}
 		t.enterElse(fr)
 		t.join(fr)
+	case wasmfront.BlockTryTable:
+		t.endTryTable(fr)
+		t.join(fr)
+	case wasmfront.BlockTry:
+		t.endTry(fr, t.handler(len(t.frames)-1))
+		t.join(fr)
+	case wasmfront.BlockCatch:
+		t.endCatches(fr)
+		t.join(fr)
 	default:
 		t.join(fr)
 	}
@@ -263,7 +272,7 @@ func (t *Translator) unreachable(*wasmfront.Operator, *handler) {
 
 func (t *Translator) call(op *wasmfront.Operator, _ *handler) {
 	first := t.b.Call(clif.FuncIndex(op.Index), t.popN(len(op.Params)))
-	t.pushResults(first, len(op.Results))
+	t.pushCalled(first, len(op.Results))
 }
 
 func (t *Translator) pushResults(first clif.Value, n int) {
@@ -284,7 +293,7 @@ func (t *Translator) callIndirect(op *wasmfront.Operator, _ *handler) {
 		t.b.SigCheck(sig, callee)
 	}
 	first := t.b.CallRef(sig, callee, t.popN(len(op.Params)))
-	t.pushResults(first, len(op.Results))
+	t.pushCalled(first, len(op.Results))
 }
 
 // callRef: the reference has the type, but may be null.
@@ -292,5 +301,5 @@ func (t *Translator) callRef(op *wasmfront.Operator, _ *handler) {
 	callee := t.pop()
 	t.trapIfNull(callee, op.Type, abi.TrapNullReference)
 	first := t.b.CallRef(clif.SigIndex(op.Index), callee, t.popN(len(op.Params)))
-	t.pushResults(first, len(op.Results))
+	t.pushCalled(first, len(op.Results))
 }

@@ -51,6 +51,8 @@ type Translator struct {
 	args     []clif.Value  // scratch
 	targets  []clif.Target // scratch
 	labelFor []clif.Target // scratch of br_table: by depth
+	handlers []int         // the open blocks to whose pads exceptions go, by number
+	rethrows int           // what is known of rethrows in the rest of the function
 	saved    []clif.Value  // parameters of open ifs, for their else parts
 	open     []uint32      // scratch of scan: open blocks, by number of the loop
 	live     bool          // the current point is reachable
@@ -75,6 +77,7 @@ type frame struct {
 	els      clif.Block // of an if: the block of the else part, entered or not
 	height   int        // of the stack below the block's parameters
 	saved    int        // where in Translator.saved the parameters of an if begin
+	try      *try       // of a block that may catch
 }
 
 // New returns a translator for m, as declared by Module.
@@ -98,6 +101,7 @@ func (t *Translator) start(f *clif.Func, i clif.FuncIndex) {
 	f.Pool = stop.Grow(f.Stop, f.Pool, n)
 	t.ssa.reset(f, &t.b, uint32(offset), uint32(size))
 	t.stack, t.frames, t.saved, t.live, t.deepest = t.stack[:0], t.frames[:0], t.saved[:0], true, 0
+	t.handlers, t.rethrows = t.handlers[:0], unknownRethrows
 	entry := t.ssa.enterEntry()
 	params := f.Signature().Params
 	t.ssa.entryParams = clif.Value(len(params))

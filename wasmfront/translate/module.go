@@ -8,10 +8,6 @@ import (
 	"github.com/waot-project/waot/wasmfront"
 )
 
-// Refused are features that are decoded and validated, of which Module knows nothing: tags, and references to exceptions. Whoever translates a module decodes it without them, so that
-// it is refused by their names; of other features that are not translated, Func refuses the operators.
-const Refused = wasmfront.FeatureExceptions | wasmfront.FeatureLegacyExceptions
-
 // Module declares everything that m has, and the init function. It must be
 // valid outside of function bodies.
 func Module(m *wasmfront.Module, names *wasmfront.Names) *clif.Module {
@@ -40,6 +36,11 @@ func ModuleUntil(m *wasmfront.Module, names *wasmfront.Names, end *stop.Flag) *c
 		t := &m.Tables[i]
 		cm.Tables = append(cm.Tables, clif.TableDecl{Elem: clif.TypeOf(t.Elem), Typed: typedRef(records, t.Elem), Min: t.Min, Max: t.Max, HasMax: t.HasMax})
 	}
+	for i := range m.Tags {
+		end.PollAt(i)
+		cm.Tags = append(cm.Tags, clif.TagDecl{Sig: clif.SigIndex(m.Tags[i].Type)})
+	}
+	cm.HasExceptions = len(cm.Tags) > 0
 	for i := range m.Memories {
 		t := &m.Memories[i]
 		cm.Memories = append(cm.Memories, clif.MemoryDecl{Min: t.Min, Max: t.Max, HasMax: t.HasMax})
@@ -83,6 +84,8 @@ func declareImports(cm *clif.Module, m *wasmfront.Module) {
 			cm.Memories[imp.Index].Import = name
 		case abi.ExternGlobal:
 			cm.Globals[imp.Index].Import = name
+		case abi.ExternTag:
+			cm.Tags[imp.Index].Import = name
 		}
 	}
 }

@@ -40,11 +40,11 @@ func (t *Translator) scan() {
 		case op == wasmfront.OpLoop:
 			t.open = append(t.open, uint32(len(s.spans)))
 			s.spans = append(s.spans, span{now, later})
-		case imm == wasmfront.ImmBlock:
+		case imm == wasmfront.ImmBlock || imm == wasmfront.ImmTryTable:
 			t.open = append(t.open, noLoop)
 		case b.ops.of(op).Has(effect.Control) && !keepsNesting(imm):
 			return // at an operator that opens blocks in another way
-		case op == wasmfront.OpEnd:
+		case op == wasmfront.OpEnd || op == wasmfront.OpDelegate:
 			// Ends of blocks that began before the scan do not matter.
 			if n := len(t.open); n > 0 {
 				if k := t.open[n-1]; k != noLoop {
@@ -58,7 +58,7 @@ func (t *Translator) scan() {
 
 // keepsNesting reports whether operators of control with such immediates open no blocks.
 func keepsNesting(imm wasmfront.ImmKind) bool {
-	return imm == wasmfront.ImmNone || imm == wasmfront.ImmLabel || imm == wasmfront.ImmBrTable
+	return imm == wasmfront.ImmNone || imm == wasmfront.ImmLabel || imm == wasmfront.ImmBrTable || imm == wasmfront.ImmTag
 }
 
 // noLoop marks a block that is no loop.
