@@ -18,6 +18,7 @@ import (
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/effect"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -61,6 +62,9 @@ type site struct {
 	body *Body
 	// leave, if not NoTarget, is where results other than 0 lead: see leaves.
 	leave clif.Target
+	// catch, if not NoInst, is the catch that the call belongs to, and handler where what the body throws goes.
+	catch   clif.Inst
+	handler clif.Target
 }
 
 // Run inlines calls in f, and reports whether there were any.
@@ -109,9 +113,21 @@ func (n *Inliner) find(f *clif.Func, bodies Bodies) {
 			}
 			room -= body.size
 			n.depth = max(n.depth, body.depth+1)
-			n.sites = append(n.sites, site{i, body, n.leaves(f, b, i, body)})
+			n.sites = append(n.sites, n.siteOf(f, b, i, body))
 		}
 	}
+}
+
+// siteOf returns the call i, in block b, as a site.
+func (n *Inliner) siteOf(f *clif.Func, b clif.Block, i clif.Inst, body *Body) site {
+	s := site{call: i, body: body, leave: clif.NoTarget, catch: clif.NoInst, handler: clif.NoTarget}
+	if f.CaughtCall(b) == i {
+		s.catch = f.Terminator(b)
+		s.handler = clif.Target(f.Insts[s.catch].Args[2])
+	} else {
+		s.leave = n.leaves(f, b, i, body)
+	}
+	return s
 }
 
 // may reports whether the Control lets the call be inlined, and if so notes it.
@@ -143,8 +159,16 @@ func (n *Inliner) splice(f *clif.Func) {
 			call := sites[0].call
 			n.begin(f, b)
 			n.move(f, at, call)
+			at = call + 1
+			if end := sites[0].catch; end != clif.NoInst { // what is between uses no results, and the handler may use it
+				n.move(f, at, end)
+				at = end
+			}
 			b = n.call(f, b, &sites[0])
-			at, sites = call+1, sites[1:]
+			if d := &f.Insts[at]; d.Op == clif.OpCatch && sites[0].catch == at {
+				*d = clif.InstData{Op: clif.OpJump, Result: clif.NoValue, Args: [3]uint32{0, d.Args[1]}}
+			}
+			sites = sites[1:]
 		}
 		n.begin(f, b)
 		n.move(f, at, end)
@@ -207,22 +231,41 @@ func (n *Inliner) call(f *clif.Func, b clif.Block, s *site) clif.Block {
 	f.Blocks[b].End = clif.Inst(len(n.out.Insts))
 	after := n.resultBlock(f, &d)
 	for k := range g.Blocks {
-		b := clif.Block(r.block + uint32(k))
+		b, caught := clif.Block(r.block+uint32(k)), g.CaughtCall(clif.Block(k))
 		n.begin(f, b)
 		for i := g.Blocks[k].Start; i < g.Blocks[k].End; i++ {
 			e := r.inst(f, g, g.Insts[i])
-			if e.Op == clif.OpReturn {
+			switch {
+			case e.Op == clif.OpReturn:
 				e = n.returned(f, g, &g.Insts[i], &e, s.leave, after)
+			case e.Op == clif.OpRaise && s.handler != clif.NoTarget:
+				e = jumpTo(f, f.Targets[s.handler].Block, f.TargetArgs(s.handler))
 			}
 			at := g.Srcs[i]
 			if at >= abi.InlinedPlace {
 				at += r.place
 			}
 			n.emit(f, e, at)
+			if s.handler != clif.NoTarget && e.Op.Has(effect.Calls) && i != caught {
+				b = n.catch(f, b, s.handler, at)
+			}
 		}
 		f.Blocks[b].End = clif.Inst(len(n.out.Insts))
 	}
 	return after
+}
+
+// catch ends block b behind a call of an inlined body whose exceptions go to a handler, and returns the block that goes on.
+func (n *Inliner) catch(f *clif.Func, b clif.Block, handler clif.Target, src uint32) clif.Block {
+	next := clif.Block(len(f.Blocks))
+	f.Blocks = append(f.Blocks, clif.BlockData{})
+	t := uint32(len(f.Targets))
+	f.Targets = append(f.Targets, clif.TargetData{Block: next},
+		clif.TargetData{Block: f.Targets[handler].Block, Args: clif.MakeList(f, f.TargetArgs(handler))})
+	n.emit(f, clif.InstData{Op: clif.OpCatch, Result: clif.NoValue, Args: [3]uint32{0, t, t + 1}}, src)
+	f.Blocks[b].End = clif.Inst(len(n.out.Insts))
+	n.begin(f, next)
+	return next
 }
 
 // returned returns the jump that takes the place of ret, a return of g, which is e in f.

@@ -548,9 +548,7 @@ func dispatch(c *Caller) uint64 {
 	b := &s.bindings[ctx.index]
 	f := b.fn
 	if f == nil {
-		ctx.ints[0] = b.grow(s, ctx)
-		ctx.pop, ctx.flags = 0, 0
-		return 0
+		return b.help(c)
 	}
 	t := f.typ
 	if err := c.outOfSlack(); err != nil {
@@ -573,6 +571,9 @@ func dispatch(c *Caller) uint64 {
 	if err := c.runHost(f, args, results); err != nil {
 		var snapshot *Snapshot
 		if snapshot, results = c.goesBack(err); snapshot == nil {
+			if x := s.thrownBy(err); x != nil {
+				return c.throwFromHost(x, top)
+			}
 			return c.giveUp(err)
 		}
 		t = snapshot.restore(results)

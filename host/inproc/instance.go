@@ -9,7 +9,7 @@ import (
 	"github.com/waot-project/waot/internal/meta"
 )
 
-// Extern is what can be imported and exported: *Func, *Table, *Memory or *Global.
+// Extern is what can be imported and exported: *Func, *Table, *Memory, *Global or *Tag.
 type Extern interface{ isExtern() }
 
 func (*Func) isExtern()   {}
@@ -32,6 +32,7 @@ type Instance struct {
 	tables   []*Table
 	memories []*Memory
 	globals  []*Global
+	tags     []*Tag
 	spare    []Func // for the first functions
 	closed   bool
 	made     bool        // the init function has returned
@@ -261,7 +262,7 @@ func (i *Instance) hide() {
 func (i *Instance) fill() error {
 	m := i.module.meta
 	i.relocate()
-	for h := range abi.NumHelpers {
+	for h := range abi.NumCommonHelpers {
 		code, err := i.helper(h)
 		if err != nil {
 			return err
@@ -301,7 +302,7 @@ func (i *Instance) fill() error {
 			writeDescriptor(i.data+uintptr(f.Desc), i.base+uintptr(f.Text), typ)
 		}
 	}
-	return nil
+	return i.fillExceptions()
 }
 
 // relocate writes the words that need addresses.
@@ -322,6 +323,12 @@ func (i *Instance) helper(h abi.Helper) (uintptr, error) {
 		return process.stub(bindMemoryGrow)
 	case abi.HelperTableGrow:
 		return process.stub(bindTableGrow)
+	case abi.HelperRaise:
+		return process.stub(bindRaise)
+	case abi.HelperExceptionOpen:
+		return process.stub(bindExceptionOpen)
+	case abi.HelperExceptionRef:
+		return process.stub(bindExceptionRef)
 	}
 	return process.helpers[h], nil
 }
@@ -395,6 +402,8 @@ func (i *Instance) Export(name string) (Extern, error) {
 		return i.tables[e.Index], nil
 	case abi.ExternMemory:
 		return i.memories[e.Index], nil
+	case abi.ExternTag:
+		return i.tags[e.Index], nil
 	}
 	return i.globals[e.Index], nil
 }
@@ -495,7 +504,7 @@ func (i *Instance) resolve(imports Resolver) error {
 			return err
 		}
 	}
-	return nil
+	return i.resolveTags(imports)
 }
 
 func resolveAs[T Extern](imports Resolver, name *meta.ImportName) (T, error) {

@@ -176,7 +176,10 @@ func (f *freezer) data() error {
 		}
 	}
 	fill(0, abi.InstanceHeader/8)
-	fill(m.meta.Helpers, int(abi.NumHelpers))
+	fill(m.meta.Helpers, int(abi.NumCommonHelpers))
+	if x := m.meta.Exceptions; x != nil {
+		return noSnapshot("the module has exceptions")
+	}
 	fill(m.meta.TypeSlots, len(m.meta.SlotTypes))
 	for n := range m.meta.Memories {
 		fill(m.meta.Memories[n].Slot, 1)

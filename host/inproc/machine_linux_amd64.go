@@ -43,6 +43,12 @@ func storeRelease(p *uintptr, v uintptr) {
 // returnAddress returns that of the call of the stub by which native code was left, from the registers at that exit.
 func returnAddress(sp uintptr, _ *[numSaved]uint64) uintptr { return uintptr(load64(sp)) }
 
+// returnTo makes the resumption of native code return to pc, with the stack pointer sp then. What is below that is free.
+func returnTo(c *nativeContext, pc, sp uintptr) {
+	c.sp = sp - 8
+	store64(c.sp, uint64(pc))
+}
+
 // faultReturnAddress returns that of the function in which the last fault was, at its entry.
 func (c *nativeContext) faultReturnAddress() uintptr { return uintptr(load64(c.faultSP)) }
 

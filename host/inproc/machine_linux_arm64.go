@@ -34,6 +34,12 @@ func storeRelease(p *uintptr, v uintptr) { atomic.StoreUintptr(p, v) }
 // returnAddress returns that of the call of the stub by which native code was left, from the registers at that exit.
 func returnAddress(_ uintptr, saved *[numSaved]uint64) uintptr { return uintptr(saved[savedLink]) }
 
+// returnTo makes the resumption of native code return to pc, with the stack pointer sp then.
+func returnTo(c *nativeContext, pc, sp uintptr) {
+	c.sp = sp
+	c.saved[savedLink] = uint64(pc)
+}
+
 // faultReturnAddress returns that of the function in which the last fault was, at its entry.
 func (c *nativeContext) faultReturnAddress() uintptr { return c.faultLR }
 

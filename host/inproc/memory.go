@@ -225,7 +225,9 @@ func (m *Memory) limitTo(pages uint64) {
 	store64(m.desc-limitBelow, min(pages, load64(m.desc-limitBelow)))
 }
 
-// memoryGrow is the helper waot_memory_grow.
+// growMemory is the helper waot_memory_grow.
+func growMemory(c *Caller) uint64 { return c.helped(c.store.memoryGrow(c.store.ctx)) }
+
 func (s *Store) memoryGrow(c *nativeContext) uint64 {
 	desc := uintptr(c.ints[0])
 	returned := false

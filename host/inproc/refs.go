@@ -50,6 +50,10 @@ type references struct {
 	tables    []*Table
 	globals   []uintptr
 
+	// thrown is an exception that gets a reference, while that waits for a collection; reached are exceptions that a collection has found, whose references it has not looked at yet.
+	thrown  *Exception
+	reached []*Exception
+
 	skip rootKind // roots to leave out: for tests that want to see it noticed
 }
 
@@ -421,6 +425,9 @@ func (s *Store) collectRefs() {
 	}
 	scanned := s.markPlaces() + r.markReturned()
 	s.eachFiber(func() { scanned += s.markFrames() + s.markKept() })
+	if s.tags != nil {
+		scanned += r.markPinned() + r.markThrown()
+	}
 	for k := 0; k < len(r.inUse); {
 		i := r.inUse[k]
 		x := &r.slots[i]
@@ -445,7 +452,7 @@ func (r *references) mark(ref uint64) {
 	}
 	if i := r.slotOf(ref); i < uint64(len(r.slots)) {
 		if x := &r.slots[i]; x.word == ref {
-			x.epoch = r.epoch
+			r.reach(x)
 		}
 	}
 }
@@ -472,6 +479,45 @@ func (s *Store) markFrames() (scanned int) {
 		scanned += 8 + len(r.frameSlots) // finding the map costs some
 		return true
 	})
+	return scanned
+}
+
+// reach notes that a slot is reachable.
+func (r *references) reach(x *refSlot) {
+	if x.epoch == r.epoch {
+		return
+	}
+	x.epoch = r.epoch
+	if e, ok := x.value.(*Exception); ok && len(e.tag.typ.refParams) > 0 {
+		r.reached = append(r.reached, e)
+	}
+}
+
+// markPinned reaches the exceptions that are kept by claims.
+func (r *references) markPinned() (scanned int) {
+	for _, i := range r.inUse {
+		x := &r.slots[i]
+		if _, ok := x.value.(*Exception); ok && x.pins != 0 && r.skip&rootPins == 0 {
+			r.reach(x)
+		}
+	}
+	return len(r.inUse)
+}
+
+// markThrown marks what exceptions hold that were reached.
+func (r *references) markThrown() (scanned int) {
+	if r.thrown != nil {
+		r.reached = append(r.reached, r.thrown)
+	}
+	for len(r.reached) > 0 {
+		last := len(r.reached) - 1
+		x := r.reached[last]
+		r.reached = r.reached[:last]
+		for _, n := range x.tag.typ.refParams {
+			r.mark(x.args[n])
+		}
+		scanned += len(x.args)
+	}
 	return scanned
 }
 
@@ -536,7 +582,7 @@ func (s *Store) markKept() (scanned int) {
 	}
 	if r.skip&rootLocals == 0 {
 		for _, i := range s.locals {
-			r.slots[i].epoch = r.epoch
+			r.reach(&r.slots[i])
 		}
 		scanned += len(s.locals)
 	}

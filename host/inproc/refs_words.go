@@ -85,10 +85,22 @@ func (s *Store) toNative(t abi.OwnType, v uint64) (w uint64, ok bool) {
 		if v == 0 {
 			return 0, !t.Type.IsNotNull()
 		}
-		_, ok := s.refs.lookUp(v)
-		return v, ok
+		return v, s.isRefOf(t.Type, v)
 	}
 	return v, true
+}
+
+// isRefOf reports whether v, not null, is a handle of a value of type t, a class of references to host values: those to exceptions are apart.
+func (s *Store) isRefOf(t meta.ValType, v uint64) bool {
+	i, ok := s.refs.lookUp(v)
+	if !ok {
+		return false
+	}
+	_, exn := s.refs.slots[i].value.(*Exception)
+	if t.IsExn() {
+		return exn && t.OrNull() == meta.ExnRef
+	}
+	return !exn
 }
 
 // isOf reports whether a reference to f is one of type t.
@@ -159,8 +171,8 @@ func (s *Store) checkTyped(what string, types []meta.ValType, words []uint64, ty
 func (s *Store) checkWords(what string, types []meta.ValType, words []uint64, externs, funcs []uint16) error {
 	for _, n := range externs {
 		if w := words[n]; w != 0 {
-			if _, ok := s.refs.lookUp(w); !ok {
-				return &ReferenceError{What: what, Index: valueWith(types, n), Type: "externref", Word: w}
+			if i := valueWith(types, n); !s.isRefOf(types[i], w) {
+				return &ReferenceError{What: what, Index: i, Type: types[i].String(), Word: w}
 			}
 		}
 	}

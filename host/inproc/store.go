@@ -105,6 +105,7 @@ type Store struct {
 	funcs       []funcRun         // all functions, by their words
 	hostRoom    []Func            // for the next functions of the host
 	described   map[uintptr]*Func // by descriptor, those that compiled code has shown
+	tags        map[uintptr]*Tag  // by what stands for them
 	used        usage
 
 	// slabs hold type records, descriptors and globals of the host.
@@ -128,13 +129,16 @@ type firstOf struct {
 // binding is the meaning of a stub: a host function, or a helper that Go supplies.
 type binding struct {
 	fn   *Func
-	grow func(s *Store, c *nativeContext) uint64
+	help func(c *Caller) uint64 // see dispatch
 }
 
 // Numbers of the bindings of helpers.
 const (
 	bindMemoryGrow = iota
 	bindTableGrow
+	bindRaise
+	bindExceptionOpen
+	bindExceptionRef
 	numHelperBindings
 )
 
@@ -163,8 +167,8 @@ func NewStore(c Config) (*Store, error) {
 	}
 	s.refuel()
 	s.bindings = s.firstBindings[:]
-	s.bindings[bindMemoryGrow].grow = (*Store).memoryGrow
-	s.bindings[bindTableGrow].grow = (*Store).tableGrow
+	s.bindings[bindMemoryGrow].help, s.bindings[bindTableGrow].help = growMemory, growTable
+	s.bindings[bindRaise].help, s.bindings[bindExceptionOpen].help, s.bindings[bindExceptionRef].help = raise, exceptionOpen, exceptionRef
 	return s, nil
 }
 

@@ -152,7 +152,9 @@ func (t *Table) fill(first, n uintptr, ref uint64) bool {
 	return true
 }
 
-// tableGrow is the helper waot_table_grow.
+// growTable is the helper waot_table_grow.
+func growTable(c *Caller) uint64 { return c.helped(c.store.tableGrow(c.store.ctx)) }
+
 func (s *Store) tableGrow(c *nativeContext) uint64 {
 	base := uintptr(c.ints[0])
 	old := s.tables[load64(base-idBelow)].grow(c.ints[1], c.ints[2])

@@ -75,8 +75,16 @@ func compareWords(o *objfile.Object, m *meta.Module, data, relro *objfile.Sectio
 		return nil, err
 	}
 	w.filled = make([]bool, len(w.data.at))
-	for h := range abi.NumHelpers {
-		r := w.named(m.Helpers+8*uint32(h), "helper slot")
+	helpers := abi.NumCommonHelpers
+	if m.Exceptions != nil {
+		helpers = abi.NumHelpers
+	}
+	for h := range helpers {
+		at := m.Helpers + 8*uint32(h)
+		if h >= abi.NumCommonHelpers {
+			at = m.Exceptions.Helpers + 8*uint32(h-abi.NumCommonHelpers)
+		}
+		r := w.named(at, "helper slot")
 		w.require(r == nil || w.o.Symbols[r.Symbol].Name == abi.Helpers[h].Symbol, "helper slot %d is for another one", h)
 	}
 	w.typeSlots()

@@ -26,6 +26,7 @@ const (
 	V128      = abi.V128
 	FuncRef   = abi.FuncRef
 	ExternRef = abi.ExternRef
+	ExnRef    = abi.ExnRef
 )
 
 // ImportName is where an imported entity comes from; nil in its place: defined here.

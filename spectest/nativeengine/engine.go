@@ -102,7 +102,13 @@ type unlinkable struct{ *inproc.LinkError }
 
 func (u unlinkable) Unlinkable() string { return u.Reason }
 
+// thrown does the same for an exception.
+type thrown struct{ *inproc.Exception }
+
+func (thrown) Thrown() {}
+
 func convert(err error) error {
+	var x *inproc.Exception
 	var t *inproc.Trap
 	var l *inproc.LinkError
 	switch {
@@ -110,6 +116,8 @@ func convert(err error) error {
 		return trap{t}
 	case errors.As(err, &l):
 		return unlinkable{l}
+	case errors.As(err, &x):
+		return thrown{x}
 	}
 	return err
 }
