@@ -102,7 +102,11 @@ func (m *machine) saves(s regalloc.PRegSet, changes []abi.CFIChange) (out abi.Sa
 		case abi.RegistersSaved, abi.RegistersKept:
 			if now := c.Kind == abi.RegistersSaved; now != saved {
 				saved = now
-				out.Changes = append(out.Changes, c.Offset)
+				if n := len(out.Changes); n > 0 && out.Changes[n-1] == c.Offset {
+					out.Changes = out.Changes[:n-1]
+				} else {
+					out.Changes = append(out.Changes, c.Offset)
+				}
 			}
 		}
 	}

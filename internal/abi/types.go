@@ -98,6 +98,27 @@ func (t ValType) TypeIndex() (index uint32, ok bool) {
 	return heap - 1, heap != 0 && t.Base() == FuncRef
 }
 
+// Says returns what t, a reference type, says beyond its class, as a number: bit 0 that it is not null, and above it the heap type. It is 0 if it says nothing.
+func (t ValType) Says() uint64 {
+	says := uint64(t>>heapBits) << 1
+	if t.IsNotNull() {
+		says |= 1
+	}
+	return says
+}
+
+// Saying returns the type of a class that says what a number stands for; it may not be valid.
+func (t ValType) Saying(says uint64) ValType {
+	t = t.Base() | ValType(says>>1)<<heapBits
+	if says&1 != 0 {
+		t |= notNull
+	}
+	return t
+}
+
+// MaxSays is the largest number of Says of a valid type.
+const MaxSays = 2*MaxTypeIndex + 3
+
 // IsExn reports whether t is a type of references to exceptions.
 func (t ValType) IsExn() bool { return t.Base() == ExternRef && t>>heapBits != heapExtern }
 

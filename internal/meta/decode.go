@@ -180,17 +180,12 @@ func (d *decoder) typed(m *Module) {
 
 // typedRef reads what type t of that class says beyond.
 func (d *decoder) typedRef(t ValType) ValType {
-	says := d.num(2*abi.MaxTypeIndex+3, "reference type")
-	switch i := uint32(says >> 1); {
-	case says == 0 || !t.IsRef() || i != 0 && t != FuncRef:
+	says := d.num(abi.MaxSays, "reference type")
+	typed := t.Saying(says)
+	if says == 0 || !t.IsRef() || !typed.IsValid() {
 		d.fail("reference type")
-	case i != 0:
-		t = abi.RefTo(i - 1)
 	}
-	if says&1 != 0 {
-		t = t.NotNull()
-	}
-	return t
+	return typed
 }
 
 func (d *decoder) types() []ValType {

@@ -157,7 +157,7 @@ func (m *Module) valTypes(visit func(*ValType)) {
 }
 
 // typed writes, if there are value types that say more than their class, how many, and for each how many others lie between it and the one before, and what it says: whether it
-// is not null, in the lowest bit, and above it 0, or one more than the index of the type that it refers to. It stands at the end, so that who needs only classes has nothing to know
+// is not null, in the lowest bit, and above it the heap type: 0, one more than the index of the type of a function, or the number of a hierarchy of its own. It stands at the end, so that who needs only classes has nothing to know
 // of it.
 func (e *encoder) typed(m *Module) {
 	var list encoder
@@ -166,13 +166,8 @@ func (e *encoder) typed(m *Module) {
 		if between++; !t.IsTyped() {
 			return
 		}
-		i, _ := t.TypeIndex()
-		says := uint64(i+1) << 1
-		if t.IsNotNull() {
-			says |= 1
-		}
 		list.count(between - 1)
-		list.num(says)
+		list.num(t.Says())
 		n, between = n+1, 0
 	})
 	if n > 0 {
