@@ -36,7 +36,7 @@ func TestLayout(t *testing.T) {
 		at += n
 	}
 	at = 16 // the header
-	for h := range abi.NumHelpers {
+	for h := range abi.NumCommonHelpers {
 		next("helper", l.Helper(h), 8, 8)
 	}
 	for i := range m.Memories {
@@ -88,7 +88,7 @@ func TestLayout(t *testing.T) {
 	is("the end", l.Size(), (at+15)/16*16)
 	for off := range l.Size() {
 		h, ok := l.HelperAt(off)
-		if want := off >= 16 && off < 16+8*uint32(abi.NumHelpers) && off%8 == 0; ok != want || ok && l.Helper(h) != off {
+		if want := off >= 16 && off < 16+8*uint32(abi.NumCommonHelpers) && off%8 == 0; ok != want || ok && l.Helper(h) != off {
 			t.Errorf("the slot at %d: helper %d, %v", off, h, ok)
 		}
 	}

@@ -126,7 +126,7 @@ func newBuilder() *builder {
 			at += uint32(size)
 		}
 	}
-	take("helper", int(abi.NumHelpers), 8)
+	take("helper", int(abi.NumCommonHelpers), 8)
 	take("mem", 2, 8)
 	take("table", 1, 8)
 	take("type", 4, 8)
