@@ -52,7 +52,7 @@ func TestOperatorEffects(t *testing.T) {
 	parts := map[ImmKind]effect.Parts{ImmGlobal: effect.Global, ImmTable: effect.Table | effect.TableSize, ImmTable2: effect.Table,
 		ImmElem: effect.Segments, ImmElemTable: effect.Segments, ImmData: effect.Segments, ImmDataMem: effect.Segments,
 		ImmMem: effect.Memory | effect.MemorySize, ImmMem2: effect.Memory, ImmMemArg: effect.Memory, ImmMemArgLane: effect.Memory}
-	control := map[ImmKind]bool{ImmBlock: true, ImmTryTable: true, ImmLabel: true, ImmBrTable: true}
+	control := map[ImmKind]bool{ImmBlock: true, ImmTryTable: true, ImmLabel: true, ImmBrTable: true, ImmTag: true}
 	for _, op := range Opcodes() {
 		info := op.Info()
 		e := info.Effects
