@@ -60,6 +60,11 @@ var (
 	typedRefs  = run{pkg: "spectest/nativeengine", pattern: "TestTypedRefs"}
 	typedHosts = run{pkg: ".", pattern: "TestTyped"}
 
+	validExceptions  = run{pkg: "wasmfront/validate", pattern: "Exception"}
+	readExceptions   = run{pkg: "wasmfront/wat", pattern: "TestShort|TestBytes|TestErrors"}
+	writeExceptions  = run{pkg: "wasmfront/printer", pattern: "TestForms|TestRefused"}
+	editedExceptions = run{pkg: "internal/reduce", pattern: "TestExceptions|TestUnwrapped"}
+
 	manyConstants = run{pkg: "compile", pattern: "TestConstantsEverywhere"}
 	constantsX64  = run{pkg: "backend/isa/x64", pattern: "TestFiles/(hoist|constants)"}
 	hoistedA64    = run{pkg: "backend/isa/a64", pattern: "TestFiles/(hoist|place)"}
@@ -88,6 +93,24 @@ var kept = []keptFault{
 	{"wasmfront/validate/regular.go", "!v.m.Matches(src, op.Type)", "src.Base() != op.Type.Base()", typedRefs},
 	{"internal/abi/functypes.go", "u.IsNotNull() && !t.IsNotNull()", "t.IsNotNull() && !u.IsNotNull()", typedRefs},
 	{"internal/abi/functypes.go", "exact && same(i, j)", "exact && (same(i, j) || true)", typedRefs},
+	{"internal/abi/functypes.go", "heap == want || ValType(t.heap().within) == want", "heap == want || want == heapExtern || ValType(t.heap().within) == want", validExceptions},
+	{"internal/abi/functypes.go", "heap == want || ValType(t.heap().within) == want", "heap == want || want != heapExtern", validExceptions},
+	{"wasmfront/validate/exceptions.go", "wasmfront.ExnRef.NotNull(), takes[last]", "wasmfront.ExnRef, takes[last]", validExceptions},
+	{"wasmfront/validate/exceptions.go", "v.label(at, c.Label)", "v.label(at, max(c.Label, 1)-1)", validExceptions},
+	{"wasmfront/validate/exceptions.go", "!v.matchAll(brings, takes)", "!v.unreachable && !v.matchAll(brings, takes)", validExceptions},
+	{"wasmfront/validate/exceptions.go", "\tv.pass(at, len(takes))\n", "", validExceptions},
+	{"wasmfront/validate/exceptions.go", "k != wasmfront.BlockTry && k != wasmfront.BlockCatch {", "k != wasmfront.BlockTry && k != wasmfront.BlockCatch && k != wasmfront.BlockCatchAll {", validExceptions},
+	{"wasmfront/validate/exceptions.go", "k != wasmfront.BlockTry {", "k != wasmfront.BlockTry && k != wasmfront.BlockCatch {", validExceptions},
+	{"wasmfront/validate/exceptions.go", "\tv.label(op.Offset, op.Index)\n", "", validExceptions},
+	{"wasmfront/validate/exceptions.go", "f.Kind != wasmfront.BlockCatch && f.Kind != wasmfront.BlockCatchAll", "f.Kind != wasmfront.BlockCatch && f.Kind != wasmfront.BlockCatchAll && f.Kind != wasmfront.BlockTry", validExceptions},
+	{"wasmfront/validate/module.go", "len(c.m.Types[t.Type].Results) > 0", "len(c.m.Types[t.Type].Results) > 1", validExceptions},
+	{"wasmfront/decode.go", "attribute != exception", "attribute > 1", validExceptions},
+	{"wasmfront/encode/encode.go", "t.OrNull().Code()", "t.Base().Code()", readExceptions},
+	{"wasmfront/wat/try.go", "\ta.endLabel(f)\n\ta.immediates(wasmfront.OpDelegate)\n", "\ta.immediates(wasmfront.OpDelegate)\n\ta.endLabel(f)\n", readExceptions},
+	{"wasmfront/wat/try.go", "case f.kind == frameDoDone && t.Is(\"delegate\")", "case catches && t.Is(\"delegate\")", readExceptions},
+	{"wasmfront/printer/body.go", "\tif kind == wasmfront.BlockTryTable { // whose", "\tb.open(kind, label)\n\tb.close()\n\tif b.open(kind, label); kind == wasmfront.BlockTryTable { // whose", writeExceptions},
+	{"wasmfront/names.go", ", SpaceTag: len(m.Tags)", "", writeExceptions},
+	{"internal/reduce/code.go", "label(in.Index+1) - 1", "label(in.Index)", editedExceptions},
 	{"clif/module.go", "s.Typed.Record != t.Typed.Record", "false", typedRefs},
 	{"clif/interp/instance.go", "t.own != d.OwnType()", "t.Elem != d.Elem", typedRefs},
 	{"host/inproc/instance.go", "have != want && (g.mutable || !have.Matches(want))", "!have.Matches(want)", typedRefs},

@@ -34,6 +34,7 @@ func operators() (num, ld, st map[byte][]wasmfront.Opcode) {
 type label struct {
 	types    string // of the operands of a branch to it
 	reserved bool   // only its own code branches to it: a counted loop
+	catches  bool   // it is that of a part that has caught an exception, for rethrow
 }
 
 // fgen generates one function body.
@@ -52,6 +53,7 @@ type fgen struct {
 	loops   int // open loops
 	smallAt int // the number of a small function, else 0
 	reads   []reading
+	caught  int // open blocks that catch all exceptions
 }
 
 func (g *gen) function(s sig) []byte {

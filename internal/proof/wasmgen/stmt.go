@@ -11,6 +11,10 @@ func (f *fgen) statement() {
 		f.typedStatement()
 		return
 	}
+	if len(f.tags) > 0 && f.chance(6) {
+		f.exceptionStatement()
+		return
+	}
 	if len(f.closed) > 0 {
 		switch f.r.IntN(12) {
 		case 0:
