@@ -360,14 +360,13 @@ func (c *Checker) tailCall(i regalloc.Inst, info regalloc.InstInfo) *Error {
 // mayNameWord reports whether op, of instruction i, may have the constraint FixedArg: as a definition of the first instruction or, with whole words, a use of a tail
 // call, of words that exist.
 func (c *Checker) mayNameWord(i regalloc.Inst, op regalloc.Operand) bool {
-	name := c.v[op.VReg].name
-	if uint32(op.Arg)+words(name) > c.argWords {
+	switch {
+	case uint32(op.Arg) >= c.argWords:
 		return false
-	}
-	if op.Access.Defines() {
+	case op.Access.Defines():
 		return i == 0
 	}
-	return name&halfBit == 0 && c.in.Insts[i].Flags&regalloc.IsTailCall != 0
+	return c.v[op.VReg].name&halfBit == 0 && c.in.Insts[i].Flags&regalloc.IsTailCall != 0
 }
 
 // isTouched reports whether the instruction has accessed a word of memory location loc already.

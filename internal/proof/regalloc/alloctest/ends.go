@@ -66,6 +66,12 @@ var ends = [...]struct {
 		b.Inst(tail, 0, regalloc.StackArgUse(y, 0), regalloc.StackArgUse(x, 1), regalloc.StackArgUse(v, 2), regalloc.FixedUse(x, env.Order[0][0]))
 		b.Block(nil, 0)
 	}},
+	{name: "a vector over two numbers that go to registers", make: func(b *Builder, env *regalloc.MachineEnv) {
+		v, x, y := b.wide(), b.VReg(0), b.VReg(0)
+		b.Inst(0, 0, regalloc.StackArgDef(x, 0), regalloc.StackArgDef(y, 1), regalloc.FixedDef(v, env.Order[1][0]))
+		b.Inst(tail, 0, regalloc.StackArgUse(v, 0), regalloc.FixedUse(x, env.Order[0][0]), regalloc.FixedUse(y, env.Order[0][1]))
+		b.Block(nil, 0)
+	}},
 	{name: "an argument for two, one of them in a register", make: func(b *Builder, env *regalloc.MachineEnv) {
 		v, w := b.VReg(0), b.VReg(0)
 		b.Inst(0, 0, regalloc.StackArgDef(v, 0), regalloc.FixedDef(w, env.Order[0][1]))
@@ -203,6 +209,29 @@ var ends = [...]struct {
 		b.Inst(ret, 0, reg(vs[0]), reg(r))
 		b.Block(nil, 0)
 		b.Inst(ret, 0, reg(vs[1]), reg(s))
+		b.Block(nil, 0)
+	}},
+	{name: "ways that part and meet again, behind the return and in the handler", make: func(b *Builder, env *regalloc.MachineEnv) {
+		b.CallClobbers(env)
+		vs, p := b.Entry(2), env.Order[0][0]
+		v := b.VReg(0)
+		b.Inst(throw, 1, regalloc.FixedUse(vs[0], p), regalloc.FixedDef(v, p))
+		b.Block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
+		b.Inst(term, 0, reg(vs[1]))
+		b.Block(nil, 0, regalloc.Edge{To: 6}, regalloc.Edge{To: 7})
+		b.Inst(term, 0, reg(vs[1]))
+		b.Block(nil, 0, regalloc.Edge{To: 3}, regalloc.Edge{To: 4})
+		for _, to := range []regalloc.Block{5, 5} {
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: to})
+		}
+		b.Inst(ret, 0, reg(vs[0]))
+		b.Block(nil, 0)
+		for _, to := range []regalloc.Block{8, 8} {
+			b.Inst(term, 0)
+			b.Block(nil, 0, regalloc.Edge{To: to})
+		}
+		b.Inst(ret, 0, reg(v), reg(vs[0]))
 		b.Block(nil, 0)
 	}},
 	{name: "both ways meet again", make: func(b *Builder, env *regalloc.MachineEnv) {
