@@ -13,7 +13,7 @@
 // call these are places of two kinds of arguments, which begin at different words. Such a source is copied to a place of its own first, so that all else is
 // between locations that are the same or have nothing in common.
 //
-// Input: moves between locations with destinations that have no word in common. Slots, and sources and destinations that are slots, do not overlap in part.
+// Input: moves between locations, of which no two destinations have a word in common, and no two slots a part.
 // Output: moves and swaps to be done in order, no move from memory to memory.
 package parmove
 
