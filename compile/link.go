@@ -41,7 +41,7 @@ type linker struct {
 
 // link makes the object of the compiled functions.
 func (d *driver) link() (*Result, error) {
-	l := &linker{driver: d, o: &objfile.Object{Machine: d.target.elf, Stop: d.opt.stop}, m: new(meta.Module), adapters: newAdapterSection(d.target, len(d.cm.Sigs))}
+	l := &linker{driver: d, o: &objfile.Object{Machine: d.target.elf, Stop: d.opt.stop}, m: new(meta.Module), adapters: newAdapterSection(d.target, len(d.cm.Sigs), d.cm.HasExceptions)}
 	l.addSections()
 	if err := l.layText(); err != nil {
 		return nil, err
