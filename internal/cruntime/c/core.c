@@ -51,11 +51,11 @@ CORE_INLINE long waot_sys_call(long n, long a, long b, long c, long d, long e, l
 
 enum {
 #ifdef __x86_64__
-	CORE_NR_read = 0, CORE_NR_write = 1, CORE_NR_close = 3, CORE_NR_mmap = 9, CORE_NR_mprotect = 10, CORE_NR_munmap = 11, CORE_NR_mincore = 27, CORE_NR_madvise = 28,
+	CORE_NR_read = 0, CORE_NR_write = 1, CORE_NR_close = 3, CORE_NR_mmap = 9, CORE_NR_mprotect = 10, CORE_NR_munmap = 11, CORE_NR_sched_yield = 24, CORE_NR_mincore = 27, CORE_NR_madvise = 28,
 	CORE_NR_rt_sigaction = 13, CORE_NR_rt_sigprocmask = 14, CORE_NR_rt_sigpending = 127, CORE_NR_rt_sigtimedwait = 128, CORE_NR_getpid = 39, CORE_NR_sigaltstack = 131, CORE_NR_gettid = 186,
 	CORE_NR_exit_group = 231, CORE_NR_tgkill = 234, CORE_NR_openat = 257, CORE_NR_statx = 332,
 #else
-	CORE_NR_read = 63, CORE_NR_write = 64, CORE_NR_close = 57, CORE_NR_mmap = 222, CORE_NR_mprotect = 226, CORE_NR_munmap = 215, CORE_NR_mincore = 232, CORE_NR_madvise = 233,
+	CORE_NR_read = 63, CORE_NR_write = 64, CORE_NR_close = 57, CORE_NR_mmap = 222, CORE_NR_mprotect = 226, CORE_NR_munmap = 215, CORE_NR_sched_yield = 124, CORE_NR_mincore = 232, CORE_NR_madvise = 233,
 	CORE_NR_rt_sigaction = 134, CORE_NR_rt_sigprocmask = 135, CORE_NR_rt_sigpending = 136, CORE_NR_rt_sigtimedwait = 137, CORE_NR_getpid = 172, CORE_NR_sigaltstack = 132, CORE_NR_gettid = 178,
 	CORE_NR_exit_group = 94, CORE_NR_tgkill = 131, CORE_NR_openat = 56, CORE_NR_statx = 291,
 #endif
@@ -882,8 +882,10 @@ static char core_lock_word;
 
 static void core_lock(void)
 {
-	while (__atomic_test_and_set(&core_lock_word, __ATOMIC_ACQUIRE))
-		;
+	/* Whoever has it may wait for a processor. */
+	for (int n = 1; __atomic_test_and_set(&core_lock_word, __ATOMIC_ACQUIRE); n++)
+		if (n % 64 == 0)
+			waot_sys_call(CORE_NR_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
 static void core_unlock(void) { __atomic_clear(&core_lock_word, __ATOMIC_RELEASE); }
