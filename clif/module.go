@@ -216,3 +216,11 @@ func (m *Module) InitFunc() FuncIndex { return FuncIndex(len(m.Funcs) - 1) }
 
 // FuncSig returns the signature of function i.
 func (m *Module) FuncSig(i FuncIndex) *Signature { return &m.Sigs[m.Funcs[i].Sig] }
+
+// CalleeSig returns the signature of the function that d, a call, calls.
+func (m *Module) CalleeSig(d *InstData) *Signature {
+	if d.Op.Info().Entity == EntFunc {
+		return m.FuncSig(FuncIndex(d.Aux))
+	}
+	return &m.Sigs[d.Aux]
+}

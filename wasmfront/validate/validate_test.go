@@ -192,8 +192,9 @@ func TestEveryOpcode(t *testing.T) {
 	}
 }
 
-// withoutSIMD is what is accepted by default but for vectors, multiple memories and typed function references.
-const withoutSIMD = wasmfront.DefaultFeatures &^ (wasmfront.FeatureSIMD | wasmfront.FeatureRelaxedSIMD | wasmfront.FeatureMultiMemory | wasmfront.FeatureFunctionReferences)
+// withoutSIMD is what is accepted by default but for vectors, multiple memories, typed function references and tail calls.
+const withoutSIMD = wasmfront.DefaultFeatures &^ (wasmfront.FeatureSIMD | wasmfront.FeatureRelaxedSIMD | wasmfront.FeatureMultiMemory | wasmfront.FeatureFunctionReferences |
+	wasmfront.FeatureTailCall)
 
 // TestRefusedTypes checks the refusals that are not of operators.
 func TestRefusedTypes(t *testing.T) {

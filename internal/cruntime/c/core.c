@@ -1428,6 +1428,9 @@ static void core_functions(const waot_object *o, struct core_raw *raw, uint32_t 
 	}
 }
 
+/* CORE_ENDED is the place around an inlined one if that has taken the place of the function that it is inlined in, by a tail call. */
+#define CORE_ENDED 0xfffffffeull
+
 /* core_inlined is the function and offset of an inlined place, and the place around it. */
 static bool core_inlined(const waot_object *o, uint64_t index, uint32_t *function, uint32_t *offset, uint64_t *caller)
 {
@@ -1499,7 +1502,8 @@ static void core_resolve(waot_trap *t, struct core_raw *raw, uint32_t calls, uin
 			core_add_frame(t, raw[i].instance, function, offset);
 			place = caller;
 		}
-		core_add_frame(t, raw[i].instance, raw[i].function, (uint32_t)(place >> 1));
+		if (place != CORE_ENDED)
+			core_add_frame(t, raw[i].instance, raw[i].function, (uint32_t)(place >> 1));
 	}
 	for (uint32_t i = 0; i < t->num_frames; i++) {
 		const waot_object *o = t->frames[i].instance->object;
