@@ -2,6 +2,7 @@ package checker
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/waot-project/waot/internal/stop"
 	"github.com/waot-project/waot/regalloc"
@@ -51,6 +52,8 @@ type Checker struct {
 	// for references, when those outside stack maps were last lost.
 	oldest [2]uint32
 	block  regalloc.Block
+	// outgoing is the point at which edits may write argument words in the present block: in front of its tail call; noPoint if it has none.
+	outgoing regalloc.ProgPoint
 
 	// branches are the blocks whose successors are not all visited yet; log
 	// restores the state at their ends.
@@ -171,21 +174,17 @@ func (c *Checker) verifyFrom(b regalloc.Block) *Error {
 		if err := c.visitSaved(b); err != nil {
 			return err
 		}
-		more := 0
-		succs := in.Blocks[b].Succs
-		for k := succs.Start; k < succs.End; k++ {
-			e := &in.Edges[k]
-			if !fits(e.Args, len(in.VRegLists)) || e.Args.Len()|in.Blocks[e.To].Params.Len() != 0 {
-				if err := c.checkArgs(e); err != nil {
-					return err
-				}
-			}
-			if c.continues(e.To) {
-				b = e.To
-				more++
-			} else if err := c.checkEdge(e); err != nil {
-				return err
-			}
+		block := &in.Blocks[b]
+		succs := block.Succs
+		var more int
+		var err *Error
+		if in.Insts[block.Insts.End-1].Flags&regalloc.MayThrow == 0 {
+			b, more, err = c.leave(succs)
+		} else {
+			b, more, err = c.leaveThrowing(succs)
+		}
+		if err != nil {
+			return err
 		}
 		if more == 1 {
 			continue
@@ -199,6 +198,80 @@ func (c *Checker) verifyFrom(b regalloc.Block) *Error {
 		}
 		b = c.nextBranch()
 	}
+}
+
+// leave checks the edges out of the present block. It returns how many of them lead to blocks that continue with the present state, and the last of these.
+func (c *Checker) leave(succs regalloc.Range) (next regalloc.Block, more int, err *Error) {
+	for k := succs.Start; k < succs.End; k++ {
+		continues, err := c.take(&c.in.Edges[k])
+		if err != nil {
+			return 0, 0, err
+		}
+		if continues {
+			next = c.in.Edges[k].To
+			more++
+		}
+	}
+	return next, more, nil
+}
+
+// take checks the edge e in the present state, and reports whether it leads to a block that continues with that.
+func (c *Checker) take(e *regalloc.Edge) (continues bool, err *Error) {
+	if !fits(e.Args, len(c.in.VRegLists)) || e.Args.Len()|c.in.Blocks[e.To].Params.Len() != 0 {
+		if err := c.checkArgs(e); err != nil {
+			return false, err
+		}
+	}
+	if c.continues(e.To) {
+		return true, nil
+	}
+	return false, c.checkEdge(e)
+}
+
+// leaveThrowing is leave for a block that ends with a call that may throw: what the call defines is known on the first edge, and not on the other one, to the
+// handler. If both lead on, it goes to the handler first, since the state then is that of the branch less something.
+func (c *Checker) leaveThrowing(succs regalloc.Range) (next regalloc.Block, more int, err *Error) {
+	normal, handler := regalloc.Range{Start: succs.Start, End: succs.Start + 1}, &c.in.Edges[succs.Start+1]
+	continues, err := c.take(&c.in.Edges[succs.Start])
+	if err != nil {
+		return 0, 0, err
+	}
+	if continues {
+		c.fork(normal)
+	}
+	if err := c.undefine(handler); err != nil {
+		return 0, 0, err
+	}
+	if continues, err = c.take(handler); err == nil && continues {
+		more++
+	}
+	return handler.To, more, err
+}
+
+// undefine makes the state at the end of the present block, a call that may throw, that on the edge to its handler e: what the call defines is nowhere. No
+// argument of e is such a value.
+func (c *Checker) undefine(e *regalloc.Edge) *Error {
+	i := regalloc.Inst(c.in.Blocks[c.block].Insts.End - 1)
+	begin, end := c.in.OperandRange(i)
+	for k := begin; k < end; k++ {
+		op := &c.in.Operands[k]
+		if op.Access.Reads() {
+			continue
+		}
+		if fits(e.Args, len(c.in.VRegLists)) && slices.Contains(c.in.ArgsOf(*e), op.VReg) {
+			return c.at(i, fault(RuleInput, "%v is passed to the handler of the call that defines it", op.VReg))
+		}
+		n := words(c.v[op.VReg].name)
+		loc, _ := c.locate(c.out.Allocs[k], n)
+		if loc < numRegs {
+			c.locs[loc] = fact{}
+			continue
+		}
+		for w := loc; w < loc+n; w++ {
+			c.setWord(w, fact{})
+		}
+	}
+	return nil
 }
 
 // fork saves the present state, with which the edges lead on.
@@ -256,6 +329,10 @@ func (c *Checker) visit(b regalloc.Block) *Error {
 	c.maps = c.out.StackMaps[c.blocks[b].stackMap:]
 	begin, _ := c.in.OperandRange(regalloc.Inst(r.Start))
 	next := pointOf(edits, edit)
+	c.outgoing = noPoint
+	if insts[r.End-1].Flags&regalloc.IsTailCall != 0 {
+		c.outgoing = regalloc.Before(regalloc.Inst(r.End - 1))
+	}
 	for i := r.Start; i < r.End; {
 		for ; next == regalloc.Before(regalloc.Inst(i)); next = pointOf(edits, edit) {
 			if err := c.apply(&edits[edit]); err != nil {
@@ -284,10 +361,13 @@ func (c *Checker) visit(b regalloc.Block) *Error {
 	return nil
 }
 
-// pointOf returns the point of edit k, or no point.
+// noPoint is behind all points.
+const noPoint = ^regalloc.ProgPoint(0)
+
+// pointOf returns the point of edit k, or noPoint.
 func pointOf(edits []regalloc.Edit, k int) regalloc.ProgPoint {
 	if k < len(edits) {
 		return edits[k].Point
 	}
-	return ^regalloc.ProgPoint(0)
+	return noPoint
 }

@@ -178,9 +178,14 @@ func (c *Checker) solve() *Error {
 			if err := c.visitSaved(regalloc.Block(b)); err != nil {
 				return err
 			}
-			edges := c.in.SuccsOf(regalloc.Block(b))
+			edges, end := c.in.SuccsOf(regalloc.Block(b)), c.in.Blocks[b].Insts.End-1
 			for k := range edges {
 				e := &edges[k]
+				if k == 1 && c.in.Insts[end].Flags&regalloc.MayThrow != 0 {
+					if err := c.undefine(e); err != nil {
+						return err
+					}
+				}
 				if err := c.checkArgs(e); err != nil {
 					return err
 				}

@@ -11,7 +11,7 @@ func (c *Checker) apply(e *regalloc.Edit) *Error {
 	from, isFrom := c.locate(e.From, n)
 	to, isTo := c.locate(e.To, n)
 	regs := regalloc.PRegSet(1)<<from | regalloc.PRegSet(1)<<to // memory adds no register
-	if !isFrom || !isTo || regs == 0 || regs&^c.writeable != 0 || e.To.IsArg() ||
+	if !isFrom || !isTo || regs == 0 || regs&^c.writeable != 0 || e.To.IsArg() && e.Point != c.outgoing ||
 		e.Bytes != 8 && e.Bytes != 4 && (e.Bytes != 16 || regs.OfClass(regalloc.Int) != 0) {
 		return c.editFault(e, c.moveMessage(e))
 	}
@@ -82,7 +82,7 @@ func (c *Checker) repeatsTo(e *regalloc.Edit, v regalloc.VReg) (loc uint32, msg 
 		}
 	case !info.Storable || e.Bytes != info.Bytes:
 		return loc, "stores a value that cannot be stored so"
-	case !ok || !e.To.IsSlot():
+	case !ok || !e.To.IsSlot() && (!e.To.IsArg() || e.Point != c.outgoing):
 		return loc, "stores a constant in what is no slot"
 	}
 	return loc, ""
@@ -137,8 +137,8 @@ func (c *Checker) moveMessage(e *regalloc.Edit) string {
 	if e.From.IsMem() && e.To.IsMem() {
 		return "a move from memory to memory"
 	}
-	if e.To.IsArg() {
-		return "a move to an incoming argument"
+	if e.To.IsArg() && e.Point != c.outgoing {
+		return "a move to an argument word that is not in front of a tail call"
 	}
 	for _, a := range [...]regalloc.Allocation{e.From, e.To} {
 		loc, ok := c.locate(a, words8(e.Bytes))

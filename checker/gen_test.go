@@ -69,6 +69,7 @@ type genInst struct {
 	clobbers uint16
 	flags    regalloc.InstFlags
 	remat    bool
+	words    int // that a tail call passes
 }
 
 type genEdge struct {
@@ -99,6 +100,9 @@ type gen struct {
 	budget int
 	// run bounds the instructions between branches.
 	run int
+	// stack are the arguments in words, of which there are own; argWords is how many there are with those of tail calls.
+	stack         []vreg
+	own, argWords int
 }
 
 func generate(seed uint64, size int) *regalloc.Input {
@@ -131,8 +135,11 @@ func generateOf(r choices, size int) *regalloc.Input {
 		words := kinds[k].Words()
 		word = (word + words - 1) &^ (words - 1)
 		first.ops = append(first.ops, regalloc.StackArgDef(g.vreg(k), word))
+		g.stack = append(g.stack, vreg(len(g.vregs)-1))
 		word += words
 	}
+	first.words = word + word&1
+	g.argWords = first.words
 	for _, op := range first.ops {
 		scope = append(scope, op.VReg)
 	}
@@ -229,6 +236,10 @@ func (g *gen) terminator(b *genBlock, scope *[]vreg) {
 }
 
 func (g *gen) ret(b *genBlock, scope []vreg) {
+	if g.IntN(3) == 0 {
+		g.tailCall(b, scope)
+		return
+	}
 	var t genInst
 	for n, p := range []preg{0, 1, 32} {
 		if g.IntN(4) > 0 {
@@ -236,6 +247,32 @@ func (g *gen) ret(b *genBlock, scope []vreg) {
 		}
 	}
 	t.flags = regalloc.IsTerminator | regalloc.IsReturn
+	b.insts = append(b.insts, t)
+}
+
+// tailCall ends b with a tail call, to which it passes arguments of its own in other words, and other values.
+func (g *gen) tailCall(b *genBlock, scope []vreg) {
+	t := genInst{flags: regalloc.IsTerminator | regalloc.IsTailCall}
+	for n, p := range []preg{0, 1, 32} {
+		if g.IntN(4) > 0 {
+			t.ops = append(t.ops, regalloc.FixedUse(g.pick(b, &scope, [...]int{0, 3, 2}[n]), p))
+		}
+	}
+	for range g.IntN(7) {
+		v := g.pick(b, &scope, g.IntN(4))
+		if len(g.stack) > 0 && g.IntN(2) == 0 {
+			v = g.stack[g.IntN(len(g.stack))]
+		}
+		if g.kindOf(v) == 4 {
+			continue
+		}
+		words := kinds[g.kindOf(v)].Words()
+		t.words = (t.words + words - 1) &^ (words - 1)
+		t.ops = append(t.ops, regalloc.StackArgUse(v, t.words))
+		t.words += words
+	}
+	t.words += t.words & 1
+	g.argWords = max(g.argWords, t.words)
 	b.insts = append(b.insts, t)
 }
 
@@ -299,7 +336,7 @@ func (g *gen) loop(b *genBlock, scope []vreg, depth int) (*genBlock, []vreg) {
 // terminatorCall ends b with a call whose results are on its normal edge only.
 func (g *gen) terminatorCall(b *genBlock, scope []vreg) (*genBlock, []vreg) {
 	in := g.call(b, &scope)
-	in.flags |= regalloc.IsTerminator
+	in.flags |= regalloc.IsTerminator | regalloc.MayThrow
 	b.insts = append(b.insts, in)
 	g.budget--
 	next := g.block()
@@ -396,7 +433,7 @@ func (g *gen) inst(b *genBlock, scope *[]vreg) {
 }
 
 func (g *gen) flatten() *regalloc.Input {
-	in := &regalloc.Input{VRegs: g.vregs, ClobberSets: clobberSets}
+	in := &regalloc.Input{VRegs: g.vregs, ClobberSets: clobberSets, ArgWords: g.argWords}
 	for i, b := range g.blocks {
 		b.index = i
 	}
@@ -409,7 +446,12 @@ func (g *gen) flatten() *regalloc.Input {
 				v := &in.VRegs[gi.ops[0].VReg]
 				v.Remat, v.Storable = regalloc.Inst(len(in.Insts)), v.Class == regalloc.Int && gi.ops[0].VReg&1 == 0
 			}
-			in.Operands = append(in.Operands, gi.ops...)
+			for _, op := range gi.ops {
+				if op.Constraint == regalloc.FixedArg {
+					op.Arg += uint16(g.argWords - gi.words) // all arguments end where the area does
+				}
+				in.Operands = append(in.Operands, op)
+			}
 			in.Insts = append(in.Insts, regalloc.InstInfo{OperandEnd: uint32(len(in.Operands)), Clobbers: gi.clobbers, Flags: gi.flags})
 		}
 		info.Insts.End = uint32(len(in.Insts))

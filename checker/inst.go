@@ -34,6 +34,11 @@ func (c *Checker) inst(i regalloc.Inst, info regalloc.InstInfo, begin uint32) *E
 	}
 	c.clock += 2
 	c.eraseScratch()
+	if info.Flags&regalloc.IsTailCall != 0 {
+		if err := c.tailCall(i, info); err != nil {
+			return err
+		}
+	}
 	e, ok := effects{}, false
 	if info.Flags&regalloc.Safepoint != 0 || info.Clobbers != 0 { // else plainRun has tried it
 		e, ok = c.plain(begin, info.OperandEnd)
@@ -127,7 +132,7 @@ run:
 	for ; i < end; i++ {
 		info := &insts[i]
 		last := info.OperandEnd
-		if info.Flags&regalloc.Safepoint != 0 || info.Clobbers != 0 || last < begin || uint64(last) > uint64(len(operands)) {
+		if info.Flags&(regalloc.Safepoint|regalloc.IsTailCall) != 0 || info.Clobbers != 0 || last < begin || uint64(last) > uint64(len(operands)) {
 			break
 		}
 		clock += 2
@@ -260,8 +265,13 @@ func (c *Checker) operand(i regalloc.Inst, k int, ops []regalloc.Operand, allocs
 		return 0, c.at(i, fault(RuleInput, "operand %d is malformed", k))
 	}
 	name := c.v[op.VReg].name
+	if op.Constraint == regalloc.FixedArg && !c.mayNameWord(i, op) {
+		return 0, c.operandFault(RuleInput, i, k, "names a word of the arguments, or one behind them, where it may not")
+	}
 	loc, ok := c.place(i, k, name, ops, allocs)
 	switch {
+	case ok && loc >= numRegs && op.Constraint == regalloc.FixedArg && op.Access.Reads() && c.isTouched(loc, name):
+		return 0, c.operandFault(RuleInput, i, k, "a word of the arguments is passed twice")
 	case !ok:
 		return 0, c.constraintFault(i, k)
 	case op.Access.Reads() && !c.holds(loc, name):
@@ -323,9 +333,51 @@ func (c *Checker) place(i regalloc.Inst, k int, name uint32,
 		return loc, a.IsReg() && c.regs[class]>>loc&1 != 0 && reuses(ops, allocs, k)
 	case regalloc.FixedArg:
 		loc, ok = c.locate(a, words(name))
-		return loc, ok && op.Access.Defines() && i == 0 && a == regalloc.InArg(int(op.Arg))
+		return loc, ok && a == regalloc.InArg(int(op.Arg))
 	}
 	return 0, false
+}
+
+// tailCall checks the shape of i, a tail call, of which nothing returns to this function: it only reads, in places that its operands name and that the
+// callee finds as it leaves them, which callee-saved registers are not, since they are restored in front of it.
+func (c *Checker) tailCall(i regalloc.Inst, info regalloc.InstInfo) *Error {
+	if info.Clobbers != 0 {
+		return c.at(i, fault(RuleInput, "a tail call clobbers something"))
+	}
+	for k, op := range c.in.OperandsOf(i) {
+		switch {
+		case op.Access != regalloc.Use:
+		case op.Constraint == regalloc.FixedArg:
+			continue
+		case op.Constraint == regalloc.Fixed && op.Arg < numRegs && !c.env.CalleeSaved.Has(op.PReg()):
+			continue
+		}
+		return c.at(i, fault(RuleInput, "operand %d is none of a tail call", k))
+	}
+	return nil
+}
+
+// mayNameWord reports whether op, of instruction i, may have the constraint FixedArg: as a definition of the first instruction or, with whole words, a use of a tail
+// call, of words that exist.
+func (c *Checker) mayNameWord(i regalloc.Inst, op regalloc.Operand) bool {
+	name := c.v[op.VReg].name
+	if uint32(op.Arg)+words(name) > c.argWords {
+		return false
+	}
+	if op.Access.Defines() {
+		return i == 0
+	}
+	return name&halfBit == 0 && c.in.Insts[i].Flags&regalloc.IsTailCall != 0
+}
+
+// isTouched reports whether the instruction has accessed a word of memory location loc already.
+func (c *Checker) isTouched(loc, name uint32) bool {
+	for w := loc; w < loc+words(name); w++ {
+		if c.touched[w-firstSlot].time == c.clock {
+			return true
+		}
+	}
+	return false
 }
 
 // touch notes an access to the words of memory location loc and reports whether
@@ -404,7 +456,7 @@ func (c *Checker) constraintFault(i regalloc.Inst, k int) *Error {
 	case regalloc.Reuse:
 		want = "the register of the use it names"
 	case regalloc.FixedArg:
-		want = "the incoming argument word it names, in the first instruction"
+		want = "the argument word it names"
 	}
 	return c.operandFault(RuleConstraint, i, k, "must be in %s", want)
 }

@@ -36,6 +36,7 @@ type naive struct {
 	env    *regalloc.MachineEnv
 	out    *regalloc.Output
 	home   []loc
+	was    []loc // home, while a tail call has other ones
 	shadow []loc
 	homes  regalloc.PRegSet // registers that are homes
 	live   []map[vreg]bool  // live into blocks, parameters too if used
@@ -225,6 +226,9 @@ func (a *naive) blockTree(b regalloc.Block) {
 	for i := regalloc.Inst(r.Start); i < regalloc.Inst(r.End); i++ {
 		a.inst(b, i)
 	}
+	if a.in.Insts[r.End-1].Flags&regalloc.IsTailCall != 0 {
+		copy(a.home, a.was)
+	}
 	a.exits[b] = a.cache
 	if succs := a.in.SuccsOf(b); len(succs) == 1 && len(a.in.PredsOf(succs[0].To)) > 1 {
 		a.edgeMoves(regalloc.Before(regalloc.Inst(r.End-1)), succs[0])
@@ -381,6 +385,9 @@ func (a *naive) inst(b regalloc.Block, i regalloc.Inst) {
 			allocs[k] = allocs[op.Arg]
 		}
 	}
+	if info.Flags&regalloc.IsTailCall != 0 {
+		a.keepArgs(regalloc.Before(i), ops)
+	}
 	for k, op := range ops {
 		if op.Access.Reads() {
 			a.load(regalloc.Before(i), allocs[k], op.VReg)
@@ -390,6 +397,17 @@ func (a *naive) inst(b regalloc.Block, i regalloc.Inst) {
 		a.swap(regalloc.Before(i))
 	}
 	a.after(b, i, ops, allocs, clob, term)
+}
+
+// keepArgs moves the values that are at home in argument words to slots, at p in front of a tail call, whose own arguments take the words.
+func (a *naive) keepArgs(p regalloc.ProgPoint, ops []operand) {
+	a.was = append(a.was[:0], a.home...)
+	for _, op := range ops {
+		if from := a.home[op.VReg]; from.IsArg() {
+			a.home[op.VReg] = a.slot(op.VReg)
+			a.move(p, from, a.home[op.VReg], op.VReg)
+		}
+	}
 }
 
 // rank puts the operands with the fewest choices first.

@@ -19,6 +19,8 @@ func (c *Checker) prepare() *Error {
 		return fault(RuleInput, "operands of no instruction")
 	case len(out.Edits) >= 1<<31:
 		return fault(RuleShape, "too many edits")
+	case in.ArgWords < 0 || in.ArgWords > maxArgWords || in.ArgWords&1 != 0:
+		return fault(RuleInput, "an argument area of %d words", in.ArgWords)
 	case len(out.Allocs) != len(in.Operands):
 		return fault(RuleShape, "%d allocations for %d operands", len(out.Allocs), len(in.Operands))
 	case out.SlotWords < 0 || out.SlotWords > maxSlotWords:
@@ -96,12 +98,7 @@ func (c *Checker) initValues() *Error {
 // setLocations sizes the tables of locations. Facts of earlier functions that
 // are left in them are older than any visit to come.
 func (c *Checker) setLocations() {
-	c.slotWords, c.argWords = uint32(c.out.SlotWords), 0
-	for _, op := range c.in.OperandsOf(0) {
-		if op.Constraint == regalloc.FixedArg && int64(op.VReg) < int64(len(c.v)) {
-			c.argWords = max(c.argWords, uint32(op.Arg)+words(c.v[op.VReg].name))
-		}
-	}
+	c.slotWords, c.argWords = uint32(c.out.SlotWords), uint32(c.in.ArgWords)
 	n := int(c.slotWords + c.argWords)
 	if n > len(c.touched) {
 		c.locs = append(c.locs, make([]fact, numRegs+n-len(c.locs))...)
@@ -118,6 +115,9 @@ func (c *Checker) checkFlags() *Error {
 	terminators, safepoints := 0, 0
 	for k := range c.in.Insts {
 		flags := c.in.Insts[k].Flags
+		if flags&(regalloc.IsTailCall|regalloc.MayThrow) != 0 && flags&regalloc.IsTerminator == 0 {
+			return c.at(regalloc.Inst(k), fault(RuleInput, "a tail call, or a call that may throw, ends no block"))
+		}
 		terminators += int(flags / regalloc.IsTerminator & 1)
 		safepoints += int(flags / regalloc.Safepoint & 1)
 	}
@@ -163,6 +163,9 @@ func (c *Checker) checkBlocks() *Error {
 				return err
 			}
 		}
+		if msg := endMessage(in.Insts[r.End-1].Flags, block.Succs.Len()); msg != "" {
+			return c.at(regalloc.Inst(r.End-1), fault(RuleInput, "%s", msg))
+		}
 		forward = forward && (info.inEdges != 0 || b == 0)
 		for k := block.Succs.Start; k < block.Succs.End; k++ {
 			to := uint(in.Edges[k].To)
@@ -189,6 +192,18 @@ func (c *Checker) checkBlocks() *Error {
 		return nil // each block has an earlier predecessor, so the entry reaches all
 	}
 	return c.checkReachable()
+}
+
+// endMessage says what is wrong with a terminator of the given flags and as many successors; "" if nothing is.
+func endMessage(flags regalloc.InstFlags, succs int) string {
+	switch {
+	case flags&(regalloc.IsTailCall|regalloc.MayThrow) == 0:
+	case flags&regalloc.IsTailCall != 0 && (flags != regalloc.IsTerminator|regalloc.IsTailCall || succs != 0):
+		return "a tail call is something else, too, or has successors"
+	case flags&regalloc.MayThrow != 0 && (flags&regalloc.IsReturn != 0 || succs != 2):
+		return "a call that may throw does not have two successors"
+	}
+	return ""
 }
 
 func (c *Checker) blockFault(msg string) *Error {

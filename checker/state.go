@@ -10,6 +10,8 @@ const (
 	// maxSlotWords bounds the spill area (32 MiB), so that a damaged Output
 	// cannot ask for any amount of memory.
 	maxSlotWords = 1 << 22
+	// maxArgWords is how many argument words operands can name.
+	maxArgWords = 1 << 16
 )
 
 // A name is a value's index together with the facts that are needed everywhere, so that

@@ -188,7 +188,7 @@ const (
 	// operand is a Use (not a LateUse) with the constraint Reg or Fixed.
 	Reuse
 	// FixedArg is word Operand.Arg of the function's argument area, which is even for a value of 16
-	// bytes: of a Def in the first instruction, an incoming argument; of a Use in a tail call, an outgoing one.
+	// bytes: of a Def in the first instruction, an incoming argument; of a Use in a tail call, of 8 or 16 bytes, an outgoing one.
 	FixedArg
 )
 
@@ -271,16 +271,15 @@ const (
 	// call). That it is set where it must be, checker.Safepoints checks.
 	Safepoint InstFlags = 1 << iota
 	// IsTerminator: last of its block. One with several successors may read and define
-	// values, and be a safepoint: a conditional branch with temporaries today; a call that
-	// may throw, whose results are used behind its normal edge, with exceptions.
+	// values, and be a safepoint: a conditional branch with temporaries, or a call that may throw.
 	IsTerminator
 	// IsReturn: a terminator without successors whose uses are results.
 	IsReturn
-	// IsTailCall: a terminator without successors that calls a function in place of this one. Its operands are uses with Fixed, of registers that
-	// are not callee-saved, and with FixedArg; edits in front of it, and no others, write argument words.
+	// IsTailCall: a terminator without successors that calls a function in place of this one (I5). Edits in front of it, and no others, write argument words. Callee-saved
+	// registers are restored in front of it, as they are in front of a return.
 	IsTailCall
-	// MayThrow: a terminator with two successors. What it defines exists on the edge to the first; on the other, which leads to a handler, its
-	// definitions have no value and their places hold nothing.
+	// MayThrow: a terminator with two successors, a call. What it defines exists on the edge to the first; on the other, which leads to a handler, its
+	// definitions have no value and their places hold nothing (I3). What survives its clobbers survives on both, since what unwinds restores callee-saved registers.
 	MayThrow
 )
 
@@ -329,9 +328,13 @@ type Edge struct {
 //
 //	I1 Blocks[0] is the entry, has no parameters and no predecessors; its first
 //	   instruction defines the incoming arguments by Fixed and FixedArg operands.
+//	   FixedArg operands name words below ArgWords, which is even; no two of one
+//	   instruction have a word in common.
 //	I2 Blocks are in final order and their instruction ranges partition Insts in
 //	   that order. Every block is reachable from the entry.
-//	I3 Each VReg has one definition that dominates all its uses.
+//	I3 Each VReg has one definition that dominates all its uses. One by an
+//	   instruction with MayThrow dominates what its first edge dominates: it is
+//	   neither used behind the second one nor an argument of that.
 //	I4 No critical edges: of an edge's two ends, the source has one successor or
 //	   the target one predecessor. A block appears in Preds once per edge. A
 //	   terminator with one successor has neither operands nor clobbers, so that
@@ -340,6 +343,10 @@ type Edge struct {
 //	   allocatable ones. No two reading Fixed operands of one
 //	   instruction name one PReg for different VRegs, nor do two defining ones.
 //	   A safepoint has no LateUse of a reference with the constraint Reg.
+//	   An instruction with IsTailCall has no other flag but IsTerminator, and no
+//	   clobbers; its operands are Uses, Fixed in registers that are not
+//	   callee-saved, or FixedArg, of 8 or 16 bytes.
+//	   One with MayThrow is a terminator with two successors.
 //	I6 VRegs[i].Class agrees with each Fixed register's class. Arguments of edges have the class and width of their
 //	   parameters, and are references if these are.
 type Input struct {
@@ -351,7 +358,8 @@ type Input struct {
 	Edges       []Edge
 	BlockLists  []Block
 	VRegLists   []VReg
-	// ArgWords is the length of the argument area in words: the incoming arguments are at its end, and those of each tail call.
+	// ArgWords is the length of the argument area in words, an even number: the incoming arguments are at its end, and those of each tail call. Where a tail call
+	// has more than come in, the prologue makes the area longer.
 	ArgWords int
 	// Stop is polled by every pass over the code and can end it; a nil flag never does.
 	Stop *stop.Flag
@@ -437,7 +445,8 @@ func InReg(p PReg) Allocation { return allocReg | Allocation(p) }
 // 16-byte value occupies words n and n+1.
 func InSlot(n int) Allocation { return allocSlot | Allocation(n) }
 
-// InArg returns the incoming stack argument word n.
+// InArg returns word n of the argument area. A
+// 16-byte value occupies words n and n+1.
 func InArg(n int) Allocation { return allocArg | Allocation(n) }
 
 // IsNone reports whether a is no location.

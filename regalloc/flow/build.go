@@ -309,10 +309,16 @@ func (bl *builder) buildUse(i, j uint32, o *regalloc.Operand) {
 	if o.Access == regalloc.LateUse {
 		at = pos + AtDef
 	}
-	if o.Constraint == regalloc.Fixed {
+	switch o.Constraint {
+	case regalloc.Fixed:
 		bl.reserved.reserve(o.PReg(), pos+AtUse, at+1)
 		bl.Out.Allocs[j] = regalloc.InReg(o.PReg())
 		vr.Pref = uint8(o.PReg())
+		bl.addRange(vr, pos+AtUse)
+		bl.addUse(vr, pos, j, GapUse)
+		return
+	case regalloc.FixedArg:
+		bl.Out.Allocs[j] = regalloc.InArg(int(o.Arg))
 		bl.addRange(vr, pos+AtUse)
 		bl.addUse(vr, pos, j, GapUse)
 		return

@@ -19,7 +19,7 @@ type emitter struct {
 // emit puts the moves of fn in order and makes them edits.
 func (em *emitter) emit(fn function, list *moveList) {
 	em.function, em.moveList = fn, list
-	em.moves.UsedExtra = false
+	em.moves.UsedExtra = 0
 	extra := em.Out.SlotWords + em.Out.SlotWords&1
 	env := parmove.Env{Scratch: em.Env.Scratch, Swaps: em.Env.Swaps, Extra: regalloc.InSlot(extra)}
 	em.Out.Edits = stop.Grow(em.In.Stop, em.Out.Edits, len(em.recs))
@@ -38,8 +38,8 @@ func (em *emitter) emit(fn function, list *moveList) {
 			}
 		}
 	}
-	if em.moves.UsedExtra {
-		em.Out.SlotWords = extra + 2
+	if n := em.moves.UsedExtra; n > 0 {
+		em.Out.SlotWords = extra + n
 	}
 }
 

@@ -175,7 +175,9 @@ func (rs *resolver) connect() {
 	rs.flatten()
 	for _, g := range rs.gaps {
 		rs.In.Stop.Poll()
-		rs.move(InstOf(g.pos), inGap, g.vreg, g.loc, rs.Out.Allocs[g.op], false)
+		if to := rs.Out.Allocs[g.op]; g.loc != to {
+			rs.note(InstOf(g.pos), rec{vreg: g.vreg, from: g.loc, to: to, when: inGap})
+		}
 	}
 	for _, v := range rs.split {
 		rs.In.Stop.Poll()
@@ -216,7 +218,7 @@ func (rs *resolver) connectParts(v, p, c uint32) {
 }
 
 // move notes a move of v beside instruction i. If spill is set, a store into
-// v's slot counts for the decision where to store v.
+// v's slot counts for the decision where to store v. A value whose home is an argument word is there already: only tail calls change such words.
 func (rs *resolver) move(i uint32, when uint8, v uint32, from, to regalloc.Allocation, spill bool) {
 	if from == to || to == regalloc.NoAllocation || to.IsArg() {
 		return
@@ -225,7 +227,13 @@ func (rs *resolver) move(i uint32, when uint8, v uint32, from, to regalloc.Alloc
 	if spill {
 		rs.cost[v] += uint64(max(rs.Freq[rs.InstBlock[i]], leastStore))
 	}
-	rs.moves.recs = stop.Append(rs.In.Stop, rs.moves.recs, rec{next: rs.moves.heads[i], vreg: v, from: from, to: to, when: when, spill: spill})
+	rs.note(i, rec{vreg: v, from: from, to: to, when: when, spill: spill})
+}
+
+// note puts x in front of the moves beside instruction i.
+func (rs *resolver) note(i uint32, x rec) {
+	x.next = rs.moves.heads[i]
+	rs.moves.recs = stop.Append(rs.In.Stop, rs.moves.recs, x)
 	rs.moves.heads[i] = uint32(len(rs.moves.recs) - 1)
 }
 

@@ -111,7 +111,7 @@ func (wr *wrapper) findCalls() bool {
 	return found && !wr.saved[0]
 }
 
-// returnsEarly reports whether a way from the entry to a return passes no saved block.
+// returnsEarly reports whether a way from the entry to a return, or to a tail call, passes no saved block.
 func (wr *wrapper) returnsEarly() bool {
 	in := wr.In
 	wr.reach = stop.Zeroed(in.Stop, wr.reach, len(in.Blocks))
@@ -120,7 +120,7 @@ func (wr *wrapper) returnsEarly() bool {
 		in.Stop.Poll()
 		info := &in.Blocks[wr.work[len(wr.work)-1]]
 		wr.work = wr.work[:len(wr.work)-1]
-		if in.Insts[info.Insts.End-1].Flags&regalloc.IsReturn != 0 {
+		if in.Insts[info.Insts.End-1].Flags&(regalloc.IsReturn|regalloc.IsTailCall) != 0 {
 			return true
 		}
 		for k := info.Succs.Start; k < info.Succs.End; k++ {
@@ -304,7 +304,7 @@ func (wr *wrapper) pays() (price uint32, pays bool) {
 	for b, saved := range wr.saved {
 		in.Stop.PollAt(b)
 		info := &in.Blocks[b]
-		if in.Insts[info.Insts.End-1].Flags&regalloc.IsReturn != 0 {
+		if in.Insts[info.Insts.End-1].Flags&(regalloc.IsReturn|regalloc.IsTailCall) != 0 {
 			usual++
 			if saved {
 				sites++

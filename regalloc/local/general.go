@@ -26,6 +26,10 @@ type demand struct {
 // general allocates any instruction.
 func (a *Allocator) general(i uint32, ops []regalloc.Operand, allocs []regalloc.Allocation) {
 	inst := &a.in.Insts[i]
+	if inst.Flags&regalloc.IsTailCall != 0 {
+		a.tailCall(ops, allocs)
+		return
+	}
 	d := demand{i: i, ops: ops, allocs: allocs, lost: a.in.ClobberSets[inst.Clobbers], safepoint: inst.Flags&regalloc.Safepoint != 0}
 	for k := range ops {
 		o := &ops[k]

@@ -89,7 +89,9 @@ func (a *Allocator) scanInsts(r regalloc.Range, tree, pos, w uint32) uint32 {
 				fixed |= a.scanConstraint(x, o, inst.Flags&regalloc.IsTerminator != 0)
 			}
 		}
-		if fixed != 0 || inst.Clobbers != 0 {
+		if inst.Flags&regalloc.IsTailCall != 0 {
+			a.named |= fixed // all operands are in places of their own
+		} else if fixed != 0 || inst.Clobbers != 0 {
 			a.scanNamed(fixed, in.ClobberSets[inst.Clobbers], len(ops))
 		} else if len(ops) > a.needs[regalloc.Int] {
 			a.needs[regalloc.Int] = len(ops)
@@ -102,6 +104,9 @@ func (a *Allocator) scanInsts(r regalloc.Range, tree, pos, w uint32) uint32 {
 func (a *Allocator) scanConstraint(x *value, o *regalloc.Operand, terminator bool) regalloc.PRegSet {
 	switch o.Constraint {
 	case regalloc.FixedArg:
+		if o.Access.Reads() {
+			break
+		}
 		x.flags |= noPin
 		if x.flags&isRef == 0 {
 			x.flags |= isArg

@@ -11,14 +11,16 @@ import (
 type slots struct {
 	words []slot       // by word of the spill area
 	busy  [2]flow.Heap // by size: end of the owners' lives, slot; void if that is not the end any more
-	extra regalloc.Allocation
+	// extra is the first of extras slots that no value has.
+	extra  regalloc.Allocation
+	extras int
 }
 
 // slot says when a slot is free: behind until, and behind since up to from.
 type slot struct{ until, since, from uint32 }
 
 func (s *slots) reset() {
-	s.words, s.extra = s.words[:0], regalloc.NoAllocation
+	s.words, s.extra, s.extras = s.words[:0], regalloc.NoAllocation, 0
 	s.busy[0], s.busy[1] = s.busy[0][:0], s.busy[1][:0]
 }
 
@@ -125,10 +127,13 @@ func (a *Allocator) occupy(x *value, at regalloc.Allocation, end, from uint32) {
 	x.home = at
 }
 
-// extraSlot returns a slot of 16 bytes for cycles of moves.
-func (a *Allocator) extraSlot() regalloc.Allocation {
-	if a.extra == regalloc.NoAllocation {
-		a.extra = a.freshSlot(true)
+// extraSlot returns the first of n slots of 16 bytes in a row, for parallel moves.
+func (a *Allocator) extraSlot(n int) regalloc.Allocation {
+	if n > a.extras {
+		a.extra, a.extras = a.freshSlot(true), n
+		for range n - 1 {
+			a.freshSlot(true)
+		}
 	}
 	return a.extra
 }

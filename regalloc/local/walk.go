@@ -15,6 +15,7 @@ type walker struct {
 
 	group, ordered []parmove.Move
 	remats         []rematMove
+	between        int // moves of group from memory to memory
 }
 
 // saved is the state at the end of a block, for successors that are not next.
@@ -87,6 +88,9 @@ func (a *Allocator) enter(b, last uint32) {
 		a.restore(a.saved[a.savedOf[p]])
 	}
 	if a.definesAtEnd(p) {
+		if a.throwsTo(p, b) {
+			a.undefine(p)
+		}
 		a.storeGlobals()
 	}
 	if info.Params.Len() > 0 {
@@ -145,6 +149,23 @@ func (fn *function) definesAtEnd(b uint32) bool {
 		}
 	}
 	return false
+}
+
+// throwsTo reports whether b is the handler of the call that ends its predecessor p.
+func (fn *function) throwsTo(p, b uint32) bool {
+	info := &fn.in.Blocks[p]
+	return fn.in.Insts[info.Insts.End-1].Flags&regalloc.MayThrow != 0 && uint32(fn.in.Edges[info.Succs.Start].To) != b
+}
+
+// undefine forgets what the terminator of p defines: registers do not hold it where the call has thrown.
+func (a *Allocator) undefine(p uint32) {
+	ops := a.in.OperandsOf(regalloc.Inst(a.in.Blocks[p].Insts.End - 1))
+	for k := range ops {
+		v := uint32(ops[k].VReg)
+		if x := &a.values[v]; ops[k].Access.Defines() && !x.pinned() && a.inReg(v, x) {
+			a.free(x.where)
+		}
+	}
 }
 
 // storeGlobals stores what is used in other trees and could not be stored behind the terminator that defines it.
@@ -230,40 +251,64 @@ func (a *Allocator) leave(b uint32, n int) {
 func (a *Allocator) passArgs(e *regalloc.Edge) {
 	params, args := a.in.ParamsOf(e.To), a.in.ArgsOf(*e)
 	a.placeParams(uint32(e.To), params, args)
-	a.group, a.remats = a.group[:0], a.remats[:0]
-	between := 0 // moves from memory to memory
+	a.beginPass()
 	for k, p := range params {
 		a.in.Stop.PollAt(k)
-		to := a.values[p].entry
-		if to == regalloc.NoAllocation {
-			continue
+		if to := a.values[p].entry; to != regalloc.NoAllocation {
+			a.pass(uint32(args[k]), to)
 		}
-		v, x := uint32(args[k]), &a.values[args[k]]
-		from := x.home
-		switch {
-		case a.file[x.where] == v:
-			from = regalloc.InReg(x.where)
-		case x.flags&isRemat != 0:
-			a.remats = stop.Append(a.in.Stop, a.remats, rematMove{v, to})
-			continue
-		}
-		if from == to {
-			continue
-		}
-		if from.IsMem() && to.IsMem() {
-			between++
-		}
-		a.group = stop.Append(a.in.Stop, a.group, parmove.Move{From: from, To: to, Bytes: x.bytes})
 	}
+	a.endPass()
+}
+
+// tailCall brings what a tail call reads to the places that its operands name. Nothing is live behind it, and it alone changes argument words, in which
+// values may have their homes: so all moves are one parallel move.
+func (a *Allocator) tailCall(ops []regalloc.Operand, allocs []regalloc.Allocation) {
+	a.beginPass()
+	for k := range ops {
+		a.in.Stop.PollAt(k)
+		o := &ops[k]
+		if allocs[k] = regalloc.InReg(o.PReg()); o.Constraint == regalloc.FixedArg {
+			allocs[k] = regalloc.InArg(int(o.Arg))
+		}
+		a.pass(uint32(o.VReg), allocs[k])
+	}
+	a.endPass()
+}
+
+// beginPass begins a parallel move, of what pass says, which endPass ends.
+func (a *Allocator) beginPass() { a.group, a.remats, a.between = a.group[:0], a.remats[:0], 0 }
+
+// pass brings v to the place to.
+func (a *Allocator) pass(v uint32, to regalloc.Allocation) {
+	x := &a.values[v]
+	from := x.home
+	switch {
+	case a.file[x.where] == v:
+		from = regalloc.InReg(x.where)
+	case x.flags&isRemat != 0:
+		a.remats = stop.Append(a.in.Stop, a.remats, rematMove{v, to})
+		return
+	}
+	if from == to {
+		return
+	}
+	if from.IsMem() && to.IsMem() {
+		a.between++
+	}
+	a.group = stop.Append(a.in.Stop, a.group, parmove.Move{From: from, To: to, Bytes: x.bytes})
+}
+
+func (a *Allocator) endPass() {
 	switch {
 	case len(a.group) == 0:
-	case len(a.group) == 1 && between == 0:
+	case len(a.group) == 1 && a.between == 0:
 		m := &a.group[0]
 		a.edit(m.From, m.To, m.Bytes)
 	default:
 		env := parmove.Env{Scratch: a.env.Scratch, Swaps: a.env.Swaps}
-		if between > 1 {
-			env.Extra = a.extraSlot()
+		if aside := a.moves.SetAside(a.group); a.between > 1 || aside > 0 {
+			env.Extra = a.extraSlot(1 + aside)
 		}
 		a.ordered = a.moves.Resolve(a.ordered[:0], a.group, env)
 		for k := range a.ordered {

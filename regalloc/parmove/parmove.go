@@ -9,7 +9,11 @@
 // Place in the pipeline: register allocators use it where values change
 // places: on edges, before instructions with constrained operands, after calls.
 //
-// Input: moves between locations with distinct destinations.
+// A move of 16 bytes may read half of what another one writes, or write half of what another one reads, in argument words only: in front of a tail
+// call these are places of two kinds of arguments, which begin at different words. Such a source is copied to a place of its own first, so that all else is
+// between locations that are the same or have nothing in common.
+//
+// Input: moves between locations with destinations that have no word in common. Slots, and sources and destinations that are slots, do not overlap in part.
 // Output: moves and swaps to be done in order, no move from memory to memory.
 package parmove
 
@@ -32,9 +36,9 @@ type Env struct {
 	// Temp is a register that holds nothing of value and takes part in no move,
 	// or NoAllocation.
 	Temp regalloc.Allocation
-	// Extra is a spill slot of 16 bytes that holds nothing of value. It is used
-	// only for cycles with two or more moves from memory to memory, when neither
-	// Temp nor Scratch[Int] will do.
+	// Extra is a spill slot at an even word, from which on the spill area holds nothing of value. Its first two words are used
+	// for cycles with two or more moves from memory to memory, when neither
+	// Temp nor Scratch[Int] will do; the words behind them, two for each of the moves that SetAside counts, for their sources.
 	Extra regalloc.Allocation
 }
 
@@ -60,17 +64,19 @@ type index struct {
 // Resolver is a reusable context; the zero value is ready. Its memory is
 // proportional to the highest slot and argument index it has seen.
 type Resolver struct {
-	// UsedExtra is set when Env.Extra has been used since it was last cleared.
-	UsedExtra bool
+	// UsedExtra is how many words from Env.Extra on have been used at most since it was last cleared.
+	UsedExtra int
 
-	env   Env
-	out   []Move
-	gen   uint32
-	kinds [4]index // by kind of location: none, register, slot, argument
-	nodes []node
-	from  []uint32 // node of moves[i].From
-	ready []uint32
-	cycle []uint32 // nodes; cycle[i] receives the value of cycle[i+1]
+	env    Env
+	out    []Move
+	gen    uint32
+	kinds  [4]index // by kind of location: none, register, slot, argument
+	begins index    // by argument word that is written: the first word of the move that does so
+	nodes  []node
+	apart  []Move   // what setAside returns
+	from   []uint32 // node of moves[i].From
+	ready  []uint32
+	cycle  []uint32 // nodes; cycle[i] receives the value of cycle[i+1]
 }
 
 // Resolve appends to dst moves that have, one after the other, the effect of
@@ -90,6 +96,9 @@ func (r *Resolver) Resolve(dst, moves []Move, env Env) []Move {
 			r.emit(moves[i].From, moves[i].To, moves[i].Bytes)
 		}
 		return r.take()
+	}
+	if r.SetAside(moves) > 0 {
+		moves = r.setAside(moves)
 	}
 	r.graph(moves)
 	r.trees(moves)
@@ -122,6 +131,60 @@ func independent(moves []Move) bool {
 		}
 	}
 	return read&written == 0 && (stores == 0 || stores == 1 && loads == 0)
+}
+
+// SetAside returns how many of the moves read argument words of which another one writes a part, or more.
+func (r *Resolver) SetAside(moves []Move) (n int) {
+	r.gen++
+	writes := false
+	for i := range moves {
+		if m := &moves[i]; m.To.IsArg() {
+			writes = true
+			for w := m.To.Index(); w < m.To.Index()+words(m.Bytes); w++ {
+				r.begins.set(w, r.gen, uint32(m.To.Index()))
+			}
+		}
+	}
+	for i := 0; writes && i < len(moves); i++ {
+		if r.isCut(&moves[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// isCut reports whether m reads a word of which SetAside has seen that it is written, by a move that begins at another word than m's source.
+func (r *Resolver) isCut(m *Move) bool {
+	if !m.From.IsArg() {
+		return false
+	}
+	for w := m.From.Index(); w < m.From.Index()+words(m.Bytes); w++ {
+		if first, ok := r.begins.get(w, r.gen); ok && first != uint32(m.From.Index()) {
+			return true
+		}
+	}
+	return false
+}
+
+// words returns how many words of memory a move of the given bytes copies.
+func words(bytes uint8) int { return int(bytes+7) / 8 }
+
+// setAside copies the sources that SetAside has counted to places of their own, and returns the moves that are left to do.
+func (r *Resolver) setAside(moves []Move) []Move {
+	r.apart = append(r.apart[:0], moves...)
+	next := r.env.Extra.Index() + 2
+	for i := range r.apart {
+		m := &r.apart[i]
+		if !r.isCut(m) {
+			continue
+		}
+		own := regalloc.InSlot(next)
+		r.emit(m.From, own, m.Bytes)
+		m.From = own
+		next += 2
+	}
+	r.UsedExtra = max(r.UsedExtra, next-r.env.Extra.Index())
+	return r.apart
 }
 
 func (r *Resolver) take() []Move {
@@ -165,16 +228,31 @@ func (r *Resolver) nodeOf(a regalloc.Allocation) uint32 {
 		k, n = 3, a.Index()
 	}
 	x := &r.kinds[k]
+	if at, ok := x.get(n, r.gen); ok {
+		return at
+	}
+	at := uint32(len(r.nodes))
+	x.set(n, r.gen, at)
+	r.nodes = append(r.nodes, node{loc: a, writer: none})
+	return at
+}
+
+// set makes node the entry of n, of generation gen.
+func (x *index) set(n int, gen, node uint32) {
 	if n >= len(x.gen) {
 		grown := max(n+1, 2*len(x.gen), 64)
 		x.gen = append(x.gen, make([]uint32, grown-len(x.gen))...)
 		x.node = append(x.node, make([]uint32, grown-len(x.node))...)
 	}
-	if x.gen[n] != r.gen {
-		x.gen[n], x.node[n] = r.gen, uint32(len(r.nodes))
-		r.nodes = append(r.nodes, node{loc: a, writer: none})
+	x.gen[n], x.node[n] = gen, node
+}
+
+// get returns the entry of n, if it is of generation gen.
+func (x *index) get(n int, gen uint32) (node uint32, ok bool) {
+	if n >= len(x.gen) || x.gen[n] != gen {
+		return 0, false
 	}
-	return x.node[n]
+	return x.node[n], true
 }
 
 // trees emits all moves outside cycles: afterwards each pending move's
@@ -295,7 +373,7 @@ func (r *Resolver) opening(moves []Move) (first int, saved regalloc.Allocation) 
 	case intScratch != regalloc.NoPReg && bytes <= 8:
 		return first, regalloc.InReg(intScratch)
 	}
-	r.UsedExtra = true
+	r.UsedExtra = max(r.UsedExtra, 2)
 	return first, r.env.Extra
 }
 

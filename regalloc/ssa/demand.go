@@ -48,7 +48,7 @@ func (d *demand) find(iv *flow.Intervals, i uint32) {
 				d.name(o.PReg(), o.Access == regalloc.LateUse)
 				d.fixed = append(d.fixed, fixed{uint32(o.VReg), o.PReg()})
 			}
-			d.plain = d.plain && o.Constraint != regalloc.Fixed && o.Access != regalloc.LateUse
+			d.plain = d.plain && o.Constraint < regalloc.Fixed && o.Access != regalloc.LateUse
 			continue
 		}
 		d.definition(iv, first, o)
@@ -109,9 +109,9 @@ func (d *demand) definition(iv *flow.Intervals, first uint32, o *regalloc.Operan
 	}
 }
 
-// isCopied reports whether operand j, which reads, is read from a copy in a register that is not that of its value: its own, or that of a tied definition.
+// isCopied reports whether operand j, which reads, is read from a copy in a place that is not that of its value: its own, or that of a tied definition.
 func (d *demand) isCopied(j uint32, o *regalloc.Operand) bool {
-	if o.Constraint == regalloc.Fixed {
+	if o.Constraint >= regalloc.Fixed {
 		return true
 	}
 	for _, t := range d.ties {

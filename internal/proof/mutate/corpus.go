@@ -107,7 +107,7 @@ func cloneInput(in *regalloc.Input) *regalloc.Input {
 	return &regalloc.Input{
 		VRegs: slices.Clone(in.VRegs), Insts: slices.Clone(in.Insts), Operands: slices.Clone(in.Operands),
 		ClobberSets: slices.Clone(in.ClobberSets), Blocks: slices.Clone(in.Blocks), Edges: slices.Clone(in.Edges),
-		BlockLists: slices.Clone(in.BlockLists), VRegLists: slices.Clone(in.VRegLists),
+		BlockLists: slices.Clone(in.BlockLists), VRegLists: slices.Clone(in.VRegLists), ArgWords: in.ArgWords,
 	}
 }
 

@@ -108,6 +108,65 @@ var faults = [...]fault{
 	{name: "vacuous: false claims, wrong use [54]", plant: falseClaims},
 	{name: "vacuous: wrong use in the entry [54]", plant: entryUse},
 
+	{name: "tail call: word not written", plant: passed(toArg, func(m *mutant, e *regalloc.Edit) bool { return m.drop(e) })},
+	{name: "tail call: wrong word written", plant: passed(toArg, func(m *mutant, e *regalloc.Edit) bool {
+		e.To = m.otherWord(e.To)
+		return true
+	})},
+	{name: "tail call: wrong word read", plant: passed(fromArg, func(m *mutant, e *regalloc.Edit) bool {
+		e.From = m.otherWord(e.From)
+		return true
+	})},
+	{name: "tail call: word not read before it is written", plant: passed(fromArg, func(m *mutant, e *regalloc.Edit) bool { return m.drop(e) })},
+	{name: "tail call: word written before it is read", plant: passed(toArg, turnAround)},
+	{name: "tail call: word written too early", plant: passed(toArg, setEarly)},
+	{name: "tail call: half of the words written", plant: passed(func(e regalloc.Edit) bool { return toArg(e) && e.Bytes == 16 }, func(_ *mutant, e *regalloc.Edit) bool {
+		e.Bytes = 8
+		return true
+	})},
+	{name: "tail call: wrong source", plant: passed(isMove, func(m *mutant, e *regalloc.Edit) bool {
+		e.From = m.other(e.From)
+		return true
+	})},
+	{name: "tail call: wrong place of a register", plant: passed(func(e regalloc.Edit) bool { return e.To.IsReg() }, func(m *mutant, e *regalloc.Edit) bool {
+		e.To = m.other(e.To)
+		m.use(e.To)
+		return true
+	})},
+	{name: "tail call: operand in another word", plant: constrainedElsewhere(regalloc.FixedArg)},
+
+	{name: "throw: result read in the handler", plant: misplaceInHandler(resultPlace)},
+	{name: "throw: lost register read in the handler", plant: misplaceInHandler(lostPlace)},
+	{name: "throw: result stored in the handler", plant: storeResult},
+	{name: "throw: stack-map entry missing", plant: forgetThrown},
+	{name: "throw: wrong location of a result", plant: misplaced(func(m *mutant, k int, op regalloc.Operand) bool {
+		return op.Access.Defines() && isThrowing(m, k)
+	})},
+	{name: "throw: wrong location of an argument", plant: misplaced(func(m *mutant, k int, op regalloc.Operand) bool {
+		return op.Access.Reads() && isThrowing(m, k)
+	})},
+	{name: "throw: edit at the handler dropped", plant: func(m *mutant) bool {
+		_, b, found := m.handler(func(_ regalloc.Inst, b regalloc.Block) bool {
+			return slices.ContainsFunc(m.out.Edits, func(e regalloc.Edit) bool {
+				return e.Point == regalloc.Before(regalloc.Inst(m.in.Blocks[b].Insts.Start))
+			})
+		})
+		return found && m.drop(m.edit(func(e regalloc.Edit) bool {
+			return e.Point == regalloc.Before(regalloc.Inst(m.in.Blocks[b].Insts.Start))
+		}))
+	}},
+
+	{name: "told: another value passed by a tail call", misread: func(m *mutant) bool { return m.anotherValue(regalloc.IsTailCall) }},
+	{name: "told: another word passed by a tail call", misread: exchangeWords((*mutant).isTailCall)},
+	{name: "told: arguments come in other words", misread: exchangeWords(func(_ *mutant, i regalloc.Inst) bool { return i == 0 })},
+	{name: "told: tail call is a return", misread: func(m *mutant) bool {
+		return m.inst(func(i *regalloc.InstInfo) bool { return i.Flags&regalloc.IsTailCall != 0 }, func(i *regalloc.InstInfo) {
+			i.Flags = regalloc.IsTerminator | regalloc.IsReturn
+		})
+	}},
+	{name: "told: throwing call clobbers nothing", misread: tellThrowing(func(i *regalloc.InstInfo) bool { return i.Clobbers != 0 }, func(i *regalloc.InstInfo) { i.Clobbers = 0 })},
+	{name: "told: throwing call is no safepoint", misread: func(m *mutant) bool { return m.forgetSafepoint(regalloc.MayThrow) }},
+
 	{name: "told: clobbers forgotten", misread: func(m *mutant) bool {
 		return m.inst(func(i *regalloc.InstInfo) bool { return i.Clobbers != 0 }, func(i *regalloc.InstInfo) { i.Clobbers = 0 })
 	}},

@@ -104,6 +104,8 @@ func (m *mutant) other(a regalloc.Allocation) regalloc.Allocation {
 		case a.IsReg():
 			order := m.env.Order[a.Reg().Class()]
 			n = regalloc.InReg(order[m.IntN(len(order))])
+		case a.IsArg() && m.in != nil && m.in.ArgWords > 1:
+			n = m.otherWord(a)
 		case m.out.SlotWords > 0:
 			n = regalloc.InSlot(m.IntN(m.out.SlotWords))
 		}

@@ -14,8 +14,13 @@ func (b *Builder) VReg(c regalloc.Class) regalloc.VReg {
 	return regalloc.VReg(len(b.In.VRegs) - 1)
 }
 
-// Inst adds an instruction.
+// Inst adds an instruction. The area of the arguments has as many words as operands name.
 func (b *Builder) Inst(flags regalloc.InstFlags, clobbers uint16, ops ...regalloc.Operand) {
+	for _, o := range ops {
+		if o.Constraint == regalloc.FixedArg {
+			b.In.ArgWords = max(b.In.ArgWords, (int(o.Arg)+b.In.VRegs[o.VReg].Words()+1)&^1)
+		}
+	}
 	b.In.Operands = append(b.In.Operands, ops...)
 	b.In.Insts = append(b.In.Insts, regalloc.InstInfo{OperandEnd: uint32(len(b.In.Operands)), Flags: flags, Clobbers: clobbers})
 }

@@ -107,6 +107,9 @@ func (s *sim) edits(p regalloc.ProgPoint) error {
 		if e.From.IsMem() && e.To.IsMem() {
 			return fmt.Errorf("move from memory to memory: %v", e)
 		}
+		if e.To.IsArg() && (p.IsAfter() || s.in.Insts[p.Inst()].Flags&regalloc.IsTailCall == 0) {
+			return fmt.Errorf("an argument word is written: %v", e)
+		}
 		f, err := s.words(e.From, int(e.Bytes+7)/8)
 		if err != nil {
 			return err
@@ -181,6 +184,20 @@ func (s *sim) inst(i regalloc.Inst) error {
 	return nil
 }
 
+// unwind undoes what i has defined, as it has thrown: the values are new ones, which are nowhere.
+func (s *sim) unwind(i regalloc.Inst) error {
+	start, _ := s.in.OperandRange(i)
+	for k, o := range s.in.OperandsOf(i) {
+		if o.Access.Defines() {
+			s.vals[o.VReg] = s.fresh(o.VReg)
+			if err := s.write(s.out.Allocs[int(start)+k], o.VReg, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // collect moves all objects: copies of references outside the stack map are no
 // longer of use. Constants are no objects.
 func (s *sim) collect(i regalloc.Inst) {
@@ -214,11 +231,7 @@ func (s *sim) run(steps int) error {
 	in := s.in
 	s.vals = make([]uint64, len(in.VRegs))
 	s.slot = make([]content, s.out.SlotWords)
-	for _, o := range in.OperandsOf(0) {
-		if o.Constraint == regalloc.FixedArg {
-			s.args = append(s.args, make([]content, int(o.Arg)+2-min(len(s.args), int(o.Arg)+2))...)
-		}
-	}
+	s.args = make([]content, in.ArgWords)
 	b := regalloc.Block(0)
 	for {
 		info := in.Blocks[b]
@@ -238,7 +251,13 @@ func (s *sim) run(steps int) error {
 		if len(succs) == 0 || steps < 0 {
 			return nil
 		}
-		e := succs[s.rng.IntN(len(succs))]
+		k := s.rng.IntN(len(succs))
+		if end := regalloc.Inst(info.Insts.End - 1); k == 1 && in.Insts[end].Flags&regalloc.MayThrow != 0 {
+			if err := s.unwind(end); err != nil {
+				return err
+			}
+		}
+		e := succs[k]
 		args := make([]uint64, e.Args.Len())
 		for k, v := range in.ArgsOf(e) {
 			args[k] = s.vals[v]

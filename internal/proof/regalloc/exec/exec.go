@@ -107,7 +107,11 @@ func (x *Executor) Run(r *rand.Rand, in *regalloc.Input, env *regalloc.MachineEn
 		}
 		// Detours on the way are random, and have an end.
 		direct := n > 4*len(in.Blocks) || r.IntN(4) > 0
-		b = x.follow(x.choose(r, succs, !reached, direct))
+		k := x.choose(r, succs, !reached, direct)
+		if end := regalloc.Inst(in.Blocks[b].Insts.End - 1); k == 1 && in.Insts[end].Flags&regalloc.MayThrow != 0 {
+			x.unwind(end)
+		}
+		b = x.follow(succs[k])
 	}
 }
 
@@ -154,13 +158,7 @@ func (x *Executor) check() error {
 func (x *Executor) reset() {
 	x.vals = append(x.vals[:0], make([]uint64, len(x.in.VRegs))...)
 	x.slots = append(x.slots[:0], make([]content, x.out.SlotWords)...)
-	words := 0
-	for _, op := range x.in.OperandsOf(0) {
-		if op.Constraint == regalloc.FixedArg {
-			words = max(words, int(op.Arg)+2)
-		}
-	}
-	x.args = append(x.args[:0], make([]content, words)...)
+	x.args = append(x.args[:0], make([]content, x.in.ArgWords)...)
 	x.last, x.epoch, x.kept = 0, 1, [64]content{}
 	for p := range x.regs {
 		x.regs[p] = [2]content{}
@@ -186,18 +184,18 @@ func (x *Executor) distances(to regalloc.Block) {
 	}
 }
 
-// choose picks a random edge. On the way to Path.Through it picks an edge from which that
+// choose picks a random edge, by its number. On the way to Path.Through it picks an edge from which that
 // block can be reached; if direct is set, one of the nearest to it.
-func (x *Executor) choose(r *rand.Rand, succs []regalloc.Edge, to, direct bool) regalloc.Edge {
+func (x *Executor) choose(r *rand.Rand, succs []regalloc.Edge, to, direct bool) int {
 	start := r.IntN(len(succs))
-	best := succs[start]
+	best := start
 	if !to {
 		return best
 	}
 	for k := range succs {
-		e := succs[(start+k)%len(succs)]
-		if d := x.dist[e.To]; d != 0 && (x.dist[best.To] == 0 || direct && d < x.dist[best.To]) {
-			best = e
+		k = (start + k) % len(succs)
+		if d, least := x.dist[succs[k].To], x.dist[succs[best].To]; d != 0 && (least == 0 || direct && d < least) {
+			best = k
 		}
 	}
 	return best
@@ -342,7 +340,7 @@ func (x *Executor) apply(e regalloc.Edit) error {
 		return x.swap(e)
 	}
 	n := int(e.Bytes+7) / 8
-	if e.Kind != regalloc.Move || e.Bytes != 4 && e.Bytes != 8 && e.Bytes != 16 || e.From.IsMem() && e.To.IsMem() || e.To.IsArg() {
+	if e.Kind != regalloc.Move || e.Bytes != 4 && e.Bytes != 8 && e.Bytes != 16 || e.From.IsMem() && e.To.IsMem() || e.To.IsArg() && !x.maySetArg(e) {
 		return errors.New("there is no such move")
 	}
 	from, to := x.words(e.From, n), x.words(e.To, n)
@@ -364,6 +362,11 @@ func (x *Executor) apply(e regalloc.Edit) error {
 	return nil
 }
 
+// maySetArg reports whether e may write an argument word: it stands in front of a tail call.
+func (x *Executor) maySetArg(e regalloc.Edit) bool {
+	return !e.Point.IsAfter() && x.in.Insts[e.Point.Inst()].Flags&regalloc.IsTailCall != 0
+}
+
 // remat makes a value again, in a register or in a slot. The instruction may change the int scratch register.
 func (x *Executor) remat(e regalloc.Edit) error {
 	if int64(e.Inst) >= int64(len(x.in.Insts)) {
@@ -380,7 +383,7 @@ func (x *Executor) remat(e regalloc.Edit) error {
 		if !e.To.IsReg() || e.To.Reg().Class() != info.Class {
 			return errors.New("the instruction cannot be repeated so")
 		}
-	case !info.Storable || e.Bytes != info.Bytes || !e.To.IsSlot():
+	case !info.Storable || e.Bytes != info.Bytes || !e.To.IsSlot() && (!e.To.IsArg() || !x.maySetArg(e)):
 		return errors.New("there is no such store")
 	case x.words(e.To, info.Words()) == nil:
 		return errors.New("there is no such location")

@@ -159,6 +159,16 @@ func (x *Executor) define(ops []regalloc.Operand, which func(op regalloc.Operand
 	}
 }
 
+// unwind undoes what i, the instruction executed last, has defined, as it has thrown.
+func (x *Executor) unwind(i regalloc.Inst) {
+	for k, op := range x.in.OperandsOf(i) {
+		if op.Access.Defines() {
+			x.vals[op.VReg] = 0
+			clear(x.words(x.where[k], x.size(op.VReg)))
+		}
+	}
+}
+
 // clobber fills the halves of registers that c loses with garbage.
 func (x *Executor) clobber(c regalloc.Clobbers) {
 	for half, set := range [...]regalloc.PRegSet{c.Low, c.High} {

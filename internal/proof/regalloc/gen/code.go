@@ -65,6 +65,9 @@ func (g *gen) fillBlock(b int) {
 	for _, p := range g.at.params {
 		g.offer(p)
 	}
+	for _, v := range g.at.results {
+		g.offer(v)
+	}
 	n := g.IntN(g.cfg.Insts + 1)
 	if g.cfg.Quick && b == 0 {
 		n = 0 // a call here would leave no quick way
@@ -182,19 +185,34 @@ func (g *gen) arguments() {
 			g.offer(v)
 		}
 	}
-	word := 0
-	for range g.IntN(4) {
-		v := g.newVReg(g.kind())
-		words := g.vregs[v].Words()
-		word = (word + words - 1) &^ (words - 1)
-		x.ops = append(x.ops, regalloc.StackArgDef(v, word))
-		word += words
-		g.offer(v)
+	n := g.IntN(4)
+	if g.chance(g.cfg.TailCallRate) {
+		n = g.IntN(13)
 	}
+	for range n {
+		v := g.newVReg(g.kind())
+		x.ops = append(x.ops, regalloc.StackArgDef(v, x.nextWord(g.vregs[v].Words())))
+		g.offer(v)
+		g.stack = append(g.stack, v)
+	}
+	g.padWords(&x)
 	for k := range g.avail {
 		g.args[k] = len(g.avail[k])
 	}
 	g.add(x)
+}
+
+// nextWord returns the first of n argument words behind those that x has so far.
+func (x *inst) nextWord(n int) int {
+	word := (x.words + n - 1) &^ (n - 1)
+	x.words = word + n
+	return word
+}
+
+// padWords makes the arguments of x, which are all there, end at 16 bytes, as the area of arguments does.
+func (g *gen) padWords(x *inst) {
+	x.words += x.words & 1
+	g.argWords = max(g.argWords, x.words)
 }
 
 // pick returns a random element.
@@ -393,12 +411,23 @@ func (g *gen) terminator() {
 	var x inst
 	succs := g.at.succs
 	switch {
+	case len(succs) == 0 && g.chance(g.cfg.TailCallRate):
+		x = g.tailCall()
 	case len(succs) == 0:
 		for k := range g.IntN(3) {
 			x.op(regalloc.FixedUse(g.value(intKind), g.env.Order[0][k]))
 		}
 		x.flags = regalloc.IsReturn
 	case len(succs) == 1: // a jump
+	case len(succs) == 2 && g.chance(g.cfg.ThrowRate):
+		x = g.call()
+		x.flags |= regalloc.MayThrow
+		if g.chance(0.3) {
+			x.op(regalloc.DefOf(g.newVReg(g.kind()), regalloc.Any))
+		}
+		if g.chance(0.5) {
+			succs[0], succs[1] = succs[1], succs[0]
+		}
 	case g.chance(g.cfg.TerminatorDefRate):
 		x = g.call()
 		if g.chance(0.3) {
@@ -424,16 +453,54 @@ func (g *gen) terminator() {
 			defs = append(defs, o.VReg)
 		}
 	}
+	throws := x.flags&regalloc.MayThrow != 0
 	for k := range succs {
 		e := &succs[k]
+		defs := defs
+		if throws && k == 1 {
+			defs = nil
+		}
 		for _, p := range g.blocks[e.to].params {
 			e.args = append(e.args, g.argument(g.kindOf(p), defs))
 		}
 	}
 	g.add(x)
+	if throws {
+		g.blocks[succs[0].to].results = defs
+		return
+	}
 	for _, v := range defs {
 		g.offer(v)
 	}
+}
+
+// tailCall passes values in registers that calls clobber and in words: arguments of the function itself among them, in other words than they have come in. The
+// callee may be in a register, too.
+func (g *gen) tailCall() (x inst) {
+	for c, order := range g.env.Order {
+		order = slices.DeleteFunc(slices.Clone(order), g.env.CalleeSaved.Has)
+		for k := range g.IntN(len(order) + 1) {
+			v := g.classValue(regalloc.Class(c))
+			x.op(regalloc.FixedUse(v, order[len(order)-1-k]))
+		}
+	}
+	own := g.chance(0.5)
+	shift := g.IntN(len(g.stack) + 1)
+	for k := range g.IntN(13) {
+		v := g.exact(pick(g, intKind, intKind, floatKind, wideKind, refKind))
+		switch {
+		case own && k < len(g.stack): // its own arguments, turned
+			v = g.stack[(k+shift)%len(g.stack)]
+		case len(g.stack) > 0 && g.chance(0.4):
+			v = g.stack[g.IntN(len(g.stack))]
+		}
+		if g.vregs[v].Bytes >= 8 {
+			x.op(regalloc.StackArgUse(v, x.nextWord(g.vregs[v].Words())))
+		}
+	}
+	g.padWords(&x)
+	x.flags = regalloc.IsTailCall
+	return x
 }
 
 // argument returns a value, perhaps one that the terminator defines.

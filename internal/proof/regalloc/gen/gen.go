@@ -43,6 +43,8 @@ type Config struct {
 	// TerminatorDefRate is the chance that a terminator with several successors
 	// defines values, half of the time as a call.
 	TerminatorDefRate float64
+	// ThrowRate is the chance that a terminator with two successors is a call that may throw, TailCallRate that one without any is a tail call.
+	ThrowRate, TailCallRate float64
 	// FarRate is the chance that a use is of any available value rather than of
 	// a recent one: it determines register pressure.
 	FarRate float64
@@ -56,7 +58,7 @@ func Default() Config {
 	return Config{
 		Blocks: 36, Insts: 22, LoopRate: 0.12, IrreducibleRate: 0.02, ShuffleRate: 0.2,
 		CallRate: 0.06, SafepointRate: 0.5, RefRate: 0.15, FloatRate: 0.3,
-		NestRate: 0.02, ParamRate: 0.35, ManyParamsRate: 0.005, Params: 5, TerminatorDefRate: 0.1, FarRate: 0.3,
+		NestRate: 0.02, ParamRate: 0.35, ManyParamsRate: 0.005, Params: 5, TerminatorDefRate: 0.1, ThrowRate: 0.1, TailCallRate: 0.3, FarRate: 0.3,
 	}
 }
 
@@ -64,7 +66,7 @@ func Default() Config {
 // something.
 func Varied(r Choices) Config {
 	c := Default()
-	switch r.IntN(8) {
+	switch r.IntN(9) {
 	case 0:
 		c.CallRate, c.FarRate = 0.3, 0.6
 	case 1:
@@ -81,6 +83,9 @@ func Varied(r Choices) Config {
 		c.NestRate, c.IrreducibleRate = 0.5, 0.05
 	case 7:
 		c.Quick, c.Blocks, c.Insts, c.CallRate, c.LoopRate, c.TerminatorDefRate = true, 24, 8, 0.02, 0.03, 0
+		c.ThrowRate = 0
+	case 8:
+		c.ThrowRate, c.TailCallRate, c.LoopRate, c.ParamRate = 0.8, 0.9, 0.2, 0.6
 	}
 	return c
 }
@@ -97,6 +102,7 @@ type inst struct {
 	clobbers uint16
 	flags    regalloc.InstFlags
 	remat    regalloc.VReg
+	words    int // of arguments that its operands name
 }
 
 // edge is a way to block to.
@@ -107,13 +113,15 @@ type edge struct {
 
 type block struct {
 	params []regalloc.VReg
-	insts  []inst
-	succs  []edge
-	preds  []int
-	kids   []int // of the dominator tree
-	idom   int
-	depth  uint16
-	cold   bool
+	// results are what a call that may throw defines, of which this is the normal successor.
+	results []regalloc.VReg
+	insts   []inst
+	succs   []edge
+	preds   []int
+	kids    []int // of the dominator tree
+	idom    int
+	depth   uint16
+	cold    bool
 }
 
 // gen is the state of making one function.
@@ -130,6 +138,9 @@ type gen struct {
 	at    *block
 	// args are how many of avail are arguments.
 	args [numKinds]int
+	// stack are the arguments that come in words, argWords how many words those have that come or go.
+	stack    []regalloc.VReg
+	argWords int
 }
 
 // The kinds of values.
@@ -244,7 +255,7 @@ func (g *gen) layout() *regalloc.Input {
 	for n, b := range order {
 		number[b] = n
 	}
-	in := &regalloc.Input{VRegs: g.vregs, ClobberSets: g.sets}
+	in := &regalloc.Input{VRegs: g.vregs, ClobberSets: g.sets, ArgWords: g.argWords}
 	for _, b := range order {
 		src := &g.blocks[b]
 		info := regalloc.BlockInfo{LoopDepth: src.depth, Cold: src.cold}
@@ -253,7 +264,12 @@ func (g *gen) layout() *regalloc.Input {
 			if x.remat != regalloc.NoVReg {
 				in.VRegs[x.remat].Remat = regalloc.Inst(len(in.Insts))
 			}
-			in.Operands = append(in.Operands, x.ops...)
+			for _, o := range x.ops {
+				if o.Constraint == regalloc.FixedArg {
+					o.Arg += uint16(g.argWords - x.words) // all arguments end where the area does
+				}
+				in.Operands = append(in.Operands, o)
+			}
 			in.Insts = append(in.Insts, regalloc.InstInfo{
 				OperandEnd: uint32(len(in.Operands)), Clobbers: x.clobbers, Flags: x.flags,
 			})

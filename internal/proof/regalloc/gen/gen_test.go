@@ -2,6 +2,7 @@ package gen
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +16,7 @@ func TestInvariants(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		c := Default()
+		c.ThrowRate, c.TailCallRate = 0.3, 0.7
 		c.IrreducibleRate, c.ShuffleRate, c.TerminatorDefRate, c.NestRate, c.ManyParamsRate = 0.1, 0.5, 0.2, 0.1, 0.1
 		in := Func(r, c, Envs()[seed%3])
 		if msg := invalid(in); msg != "" {
@@ -52,8 +54,8 @@ func invalid(in *regalloc.Input) string {
 				if o.Access == regalloc.LateUse && o.Constraint == regalloc.Reg && in.VRegs[o.VReg].Ref && in.Insts[i].Flags&regalloc.Safepoint != 0 {
 					return "I5: a late use of a reference at a safepoint"
 				}
-				if o.Constraint == regalloc.FixedArg && in.VRegs[o.VReg].Bytes == 16 && o.Arg&1 != 0 {
-					return "a misaligned argument"
+				if msg := invalidWord(in, regalloc.Inst(i), o); msg != "" {
+					return msg
 				}
 				if o.Access.Defines() {
 					if defBlock[o.VReg] >= 0 {
@@ -65,6 +67,19 @@ func invalid(in *regalloc.Input) string {
 		}
 		if end := regalloc.Inst(info.Insts.End - 1); info.Succs.Len() == 1 && (len(in.OperandsOf(end)) > 0 || in.Insts[end].Clobbers != 0) {
 			return "I4: a jump with operands or clobbers"
+		}
+		if throws(in, regalloc.Inst(info.Insts.End-1)) {
+			if info.Succs.Len() != 2 {
+				return "I5: the successors of a call that may throw"
+			}
+			for _, o := range in.OperandsOf(regalloc.Inst(info.Insts.End - 1)) {
+				if o.Access.Defines() && slices.Contains(in.ArgsOf(in.SuccsOf(regalloc.Block(b))[1]), o.VReg) {
+					return "I3: a result passed to the handler"
+				}
+				if o.Access.Defines() && readsBehind(in, in.SuccsOf(regalloc.Block(b))[1].To, regalloc.Block(b), o.VReg) {
+					return "I3: a result used behind the handler"
+				}
+			}
 		}
 		for _, e := range in.SuccsOf(regalloc.Block(b)) {
 			if info.Succs.Len() > 1 && in.Blocks[e.To].Preds.Len() > 1 {
@@ -88,6 +103,54 @@ func invalid(in *regalloc.Input) string {
 		}
 	}
 	return ""
+}
+
+// invalidWord says what is wrong with an operand of i that names a word of the arguments, or of a tail call.
+func invalidWord(in *regalloc.Input, i regalloc.Inst, o regalloc.Operand) string {
+	tail := in.Insts[i].Flags&regalloc.IsTailCall != 0
+	switch {
+	case tail && (o.Access != regalloc.Use || o.Constraint < regalloc.Fixed || in.Insts[i].Clobbers != 0 || in.Insts[i].Flags != regalloc.IsTerminator|regalloc.IsTailCall):
+		return "I5: a tail call that does something else"
+	case o.Constraint != regalloc.FixedArg:
+		return ""
+	case !tail && i != 0:
+		return "words of the arguments in the middle"
+	case tail && in.VRegs[o.VReg].Bytes == 4:
+		return "a tail call passes 4 bytes"
+	case in.VRegs[o.VReg].Bytes == 16 && o.Arg&1 != 0:
+		return "a misaligned argument"
+	case int(o.Arg)+in.VRegs[o.VReg].Words() > in.ArgWords:
+		return "an argument behind the area"
+	}
+	return ""
+}
+
+// readsBehind reports whether a path from b that does not pass the block not leads to a use of v.
+func readsBehind(in *regalloc.Input, b, not regalloc.Block, v regalloc.VReg) bool {
+	seen := make([]bool, len(in.Blocks))
+	seen[not] = true
+	for work := []regalloc.Block{b}; len(work) > 0; {
+		x := work[len(work)-1]
+		work = work[:len(work)-1]
+		if seen[x] {
+			continue
+		}
+		seen[x] = true
+		for i := in.Blocks[x].Insts.Start; i < in.Blocks[x].Insts.End; i++ {
+			for _, o := range in.OperandsOf(regalloc.Inst(i)) {
+				if o.VReg == v && o.Access.Reads() {
+					return true
+				}
+			}
+		}
+		for _, e := range in.SuccsOf(x) {
+			if slices.Contains(in.ArgsOf(e), v) {
+				return true
+			}
+			work = append(work, e.To)
+		}
+	}
+	return false
 }
 
 // reachable is the set of blocks reachable from the entry without block b.

@@ -47,7 +47,23 @@ var features = [...]feature{
 	})},
 	{"late uses", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return o.Access == regalloc.LateUse })},
 	{"early definitions", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return o.Access == regalloc.EarlyDef })},
-	{"arguments in memory", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return o.Constraint == regalloc.FixedArg })},
+	{"arguments in memory", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool {
+		return o.Constraint == regalloc.FixedArg && o.Access.Defines()
+	})},
+	{"tail calls", false, inInsts(func(in *regalloc.Input, i regalloc.Inst) bool { return in.Insts[i].Flags&regalloc.IsTailCall != 0 })},
+	{"arguments of tail calls in memory", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool {
+		return o.Constraint == regalloc.FixedArg && o.Access.Reads()
+	})},
+	{"arguments that a tail call passes in other words", false, inInsts(turned)},
+	{"arguments that a tail call overwrites in part", false, inInsts(cut)},
+	{"calls that may throw", false, inInsts(throws)},
+	{"calls that may throw and define values", false, inInsts(func(in *regalloc.Input, i regalloc.Inst) bool {
+		return throws(in, i) && slices.ContainsFunc(in.OperandsOf(i), func(o regalloc.Operand) bool { return o.Access.Defines() })
+	})},
+	{"calls that may throw in loops", false, inBlocks(func(in *regalloc.Input, b regalloc.Block) bool {
+		return in.Blocks[b].LoopDepth > 0 && throws(in, regalloc.Inst(in.Blocks[b].Insts.End-1))
+	})},
+	{"handlers of several calls", false, inBlocks(handlesMany)},
 	{"operands of 16 bytes", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return in.VRegs[o.VReg].Bytes == 16 })},
 	{"operands of 4 bytes", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return in.VRegs[o.VReg].Bytes == 4 })},
 	{"references", false, inOperands(func(in *regalloc.Input, o regalloc.Operand) bool { return in.VRegs[o.VReg].Ref })},
@@ -132,6 +148,52 @@ func callShaped(in *regalloc.Input, i regalloc.Inst) bool {
 		}
 	}
 	return seen == 15 && isCall(in, i)
+}
+
+func throws(in *regalloc.Input, i regalloc.Inst) bool {
+	return in.Insts[i].Flags&regalloc.MayThrow != 0
+}
+
+// passesIn reports whether i, a tail call, passes in argument words an argument of the function that has come in words, where ok accepts the two operands.
+func passesIn(in *regalloc.Input, i regalloc.Inst, ok func(from, to regalloc.Operand) bool) bool {
+	for _, to := range in.OperandsOf(i) {
+		if in.Insts[i].Flags&regalloc.IsTailCall == 0 || to.Constraint != regalloc.FixedArg {
+			continue
+		}
+		for _, from := range in.OperandsOf(0) {
+			if from.Constraint == regalloc.FixedArg && ok(from, to) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// turned: an argument goes to another word than it has come in.
+func turned(in *regalloc.Input, i regalloc.Inst) bool {
+	return passesIn(in, i, func(from, to regalloc.Operand) bool { return from.VReg == to.VReg && from.Arg != to.Arg })
+}
+
+// cut: half of a word or of two that an operand reads is written by another one, or two by halves.
+func cut(in *regalloc.Input, i regalloc.Inst) bool {
+	reads := func(v regalloc.VReg) bool {
+		return slices.ContainsFunc(in.OperandsOf(i), func(o regalloc.Operand) bool { return o.VReg == v })
+	}
+	return passesIn(in, i, func(from, to regalloc.Operand) bool {
+		first, last := int(from.Arg), int(from.Arg)+in.VRegs[from.VReg].Words()
+		return reads(from.VReg) && from.Arg != to.Arg && int(to.Arg) < last && first < int(to.Arg)+in.VRegs[to.VReg].Words()
+	})
+}
+
+// handlesMany: b has several predecessors, of which two at least are the handlers of calls that do nothing but go there.
+func handlesMany(in *regalloc.Input, b regalloc.Block) bool {
+	n := 0
+	for _, p := range in.PredsOf(b) {
+		if up := in.PredsOf(p); len(up) == 1 && throws(in, regalloc.Inst(in.Blocks[up[0]].Insts.End-1)) && in.SuccsOf(up[0])[1].To == p {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // splitsEdge reports whether b stands on an edge that would be critical.
