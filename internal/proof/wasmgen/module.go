@@ -30,6 +30,8 @@ type Config struct {
 	Vectors, Relaxed bool
 	// TypedRefs makes typed function references too, TypedAll also what wazero refuses or misreads: indirect calls through tables of them, and selects of them.
 	TypedRefs, TypedAll bool
+	// Tails makes tail calls too.
+	Tails bool
 	// TornStores lets stores of vectors cross the end of memory. AArch64 may then write what is in front of it.
 	TornStores bool
 }
@@ -193,7 +195,7 @@ func (g *gen) declare() {
 	}
 	g.funcs = []sig{{"l", "l"}}
 	for range g.cfg.Funcs {
-		g.funcs = append(g.funcs, sig{g.typeList(g.length(8), "illfd"), g.typeList(g.length(4), "illfd")})
+		g.funcs = append(g.funcs, sig{g.typeList(g.length(8), "illfd"), g.tailResults(g.typeList(g.length(4), "illfd"))})
 	}
 	g.declareSmall()
 	g.declareClosed()
