@@ -65,6 +65,11 @@ var (
 	hoistedA64    = run{pkg: "backend/isa/a64", pattern: "TestFiles/(hoist|place)"}
 	allocators    = run{pkg: "regalloc/linear", pattern: "TestRandom"}
 	parallel      = run{pkg: "regalloc/parmove", pattern: "TestFew|TestExhaustive"}
+	overlaps      = run{pkg: "regalloc/parmove", pattern: "TestOverlaps"}
+	ends          = run{pkg: "checker", pattern: "TestTailCalls|TestThrowing"}
+	endsLinear    = run{pkg: "regalloc/linear", pattern: "TestEnds"}
+	endsSSA       = run{pkg: "regalloc/ssa", pattern: "TestEnds"}
+	endsLocal     = run{pkg: "regalloc/local", pattern: "TestEnds"}
 	slotOrder     = run{pkg: "backend", pattern: "TestSlotOrder"}
 	moves         = run{pkg: "backend/isa/x64/asm", pattern: "TestAppendMove"}
 	halves        = run{pkg: "checker", pattern: "TestRules"}
@@ -229,7 +234,41 @@ var kept = []keptFault{
 	{"checker/edit.go", "\tc.eraseRegs(c.scratch.OfClass(regalloc.Int))\n", "", halves},
 	{"checker/edit.go", "case !info.Storable || ", "case ", halves},
 	{"checker/edit.go", " || e.Bytes != info.Bytes:", ":", halves},
-	{"checker/edit.go", "!ok || !e.To.IsSlot():", "!ok:", halves},
+	{"checker/edit.go", "!ok || !e.To.IsSlot() && (!e.To.IsArg() || e.Point != c.outgoing):", "!ok:", halves},
+	{"checker/edit.go", "!ok || !e.To.IsSlot() && (!e.To.IsArg() || e.Point != c.outgoing):", "!ok || !e.To.IsSlot():", ends},
+	{"checker/edit.go", "regs&^c.writeable != 0 || e.To.IsArg() && e.Point != c.outgoing ||", "regs&^c.writeable != 0 ||", ends},
+	{"checker/edit.go", "regs&^c.writeable != 0 || e.To.IsArg() && e.Point != c.outgoing ||", "regs&^c.writeable != 0 || e.To.IsArg() ||", ends},
+	{"checker/inst.go", "uint32(op.Arg) >= c.argWords", "uint32(op.Arg) > c.argWords", ends},
+	{"checker/inst.go", "c.v[op.VReg].name&halfBit == 0 && c.in.Insts[i]", "c.in.Insts[i]", ends},
+	{"checker/inst.go", " && c.isTouched(loc, name)", " && false", ends},
+	{"checker/inst.go", " && !c.env.CalleeSaved.Has(op.PReg()):", ":", ends},
+	{"checker/inst.go", "(regalloc.Safepoint|leaving) != 0", "regalloc.Safepoint != 0", ends},
+	{"checker/inst.go", "return loc, ok && a == regalloc.InArg(int(op.Arg))", "return loc, ok", ends},
+	{"checker/prepare.go", " || succs != 0)", ")", ends},
+	{"checker/prepare.go", " || succs != 2)", ")", ends},
+	{"checker/inst.go", "\tcase info.Flags&regalloc.IsTerminator == 0:\n", "\tcase false:\n", ends},
+	{"checker/checker.go", "\t\t\tc.locs[loc] = fact{}\n\t\t\tcontinue\n", "\t\t\tcontinue\n", ends},
+	{"checker/checker.go", "w < loc+n; w++ {\n\t\t\tc.setWord(w, fact{})", "w < loc; w++ {\n\t\t\tc.setWord(w, fact{})", ends},
+	{"checker/checker.go", "slices.Contains(c.in.ArgsOf(*e), op.VReg)", "slices.Contains(c.in.ArgsOf(*e), ^op.VReg)", ends},
+	{"checker/checker.go", "\tif more > 0 {\n\t\tc.fork(normal)", "\tif false {\n\t\tc.fork(normal)", ends},
+	{"checker/checker.go", "Flags&regalloc.MayThrow == 0 {", "Flags&regalloc.MayThrow != 1<<7 {", ends},
+	{"checker/edge.go", "if k == 1 && c.in.Insts[end]", "if k == 0 && c.in.Insts[end]", ends},
+	{"checker/edge.go", "if k == 1 && c.in.Insts[end]", "if k > 1 && c.in.Insts[end]", ends},
+	{"regalloc/parmove/parmove.go", "if r.SetAside(moves) > 0 {", "if false {", overlaps},
+	{"regalloc/parmove/parmove.go", "first != uint32(m.From.Index())", "first > uint32(m.From.Index())", overlaps},
+	{"regalloc/parmove/parmove.go", "w < m.To.Index()+words(m.Bytes); w++", "w < m.To.Index()+1; w++", overlaps},
+	{"regalloc/parmove/parmove.go", "\t\tnext += 2\n", "", overlaps},
+	{"regalloc/flow/wrap.go", "(regalloc.IsReturn|regalloc.IsTailCall) != 0 {\n\t\t\treturn true", "regalloc.IsReturn != 0 {\n\t\t\treturn true", savedWays},
+	{"regalloc/flow/resolve.go", "; g.loc != to {", "; g.loc != to && !to.IsArg() {", endsLinear},
+	{"regalloc/flow/emit.go", "em.Out.SlotWords = extra + n", "em.Out.SlotWords = extra + 2", endsLinear},
+	{"regalloc/ssa/demand.go", "if o.Constraint >= regalloc.Fixed {", "if o.Constraint == regalloc.Fixed {", endsSSA},
+	{"regalloc/local/walk.go", "a.between > 1 || aside > 0", "a.between > 1", endsLocal},
+	{"regalloc/local/walk.go", "if a.throwsTo(p, b) {", "if false {", endsLocal},
+	{"regalloc/local/walk.go", "[info.Succs.Start].To) != b", "[info.Succs.Start].To) == b", endsLocal},
+	{"regalloc/local/walk.go", "extraSlot(max(1, aside))", "extraSlot(1)", endsLocal},
+	{"regalloc/local/general.go", "inst.Flags&regalloc.IsTailCall != 0", "inst.Flags&regalloc.IsTailCall == 1<<7", endsLocal},
+	{"regalloc/local/scan.go", "\t\tif o.Access.Reads() {\n\t\t\tbreak\n\t\t}\n", "", endsLocal},
+	{"regalloc/local/refs.go", "into := a.refsInto(uint32(e.To))", "into := a.refsInto(uint32(a.in.SuccsOf(regalloc.Block(b))[0].To + 0*e.To))", endsLocal},
 	{"backend/isa/x64/abi.go", "r := saved.Last()", "r := saved.First()", frames},
 	{"backend/isa/x64/abi.go", "n > pageSize-16)", "n > pageSize)", frames},
 	{"backend/isa/x64/abi.go", "op(e, backend.Inst{Op: asm.Push}, asm.RAX)\n\t\t\tn -= 8\n", "op(e, backend.Inst{Op: asm.Push}, asm.RAX)\n", frames},
