@@ -65,7 +65,9 @@ func (g *gen) function(s sig) []byte {
 	for f.budget > 0 {
 		f.statement()
 	}
-	f.produceAll(s.results)
+	if !f.tailCall() {
+		f.produceAll(s.results)
+	}
 	f.op(wasmfront.OpEnd)
 	return append(f.localTypes(), f.b...)
 }
@@ -489,18 +491,24 @@ func (f *fgen) call(i int) {
 	s := f.funcs[i]
 	if f.smallAt == 0 && f.chance(3) {
 		f.produceAll(s.params)
-		slot, table := f.r.IntN(tableLen), f.r.IntN(2)
-		if f.cfg.NoTraps || !f.chance(4) { // make sure that the function is there
-			f.konst('i', uint64(slot))
-			f.opIndex(wasmfront.OpRefFunc, i)
-			f.opIndex(wasmfront.OpTableSet, table)
-			f.konst('i', uint64(slot))
-		} else {
-			f.small(tableLen)
-		}
+		table := f.tableWith(i)
 		f.opIndex(wasmfront.OpCallIndirect, f.typeIndex(s), table)
 		return
 	}
 	f.produceAll(s.params)
 	f.opIndex(wasmfront.OpCall, i)
+}
+
+// tableWith pushes an index, and returns a table that most often has function i there.
+func (f *fgen) tableWith(i int) (table int) {
+	slot, table := f.r.IntN(tableLen), f.r.IntN(2)
+	if f.cfg.NoTraps || !f.chance(4) { // make sure that the function is there
+		f.konst('i', uint64(slot))
+		f.opIndex(wasmfront.OpRefFunc, i)
+		f.opIndex(wasmfront.OpTableSet, table)
+		f.konst('i', uint64(slot))
+	} else {
+		f.small(tableLen)
+	}
+	return table
 }

@@ -33,6 +33,8 @@ type Config struct {
 	// Exceptions makes tags, throws and try_tables, Legacy the tries of legacy exceptions with the same tags. Some engines take a module with one of the two only. An
 	// exception may leave an exported function, if NoTraps is not set.
 	Exceptions, Legacy bool
+	// Tails makes tail calls too.
+	Tails bool
 	// TornStores lets stores of vectors cross the end of memory. AArch64 may then write what is in front of it.
 	TornStores bool
 }
@@ -199,7 +201,7 @@ func (g *gen) declare() {
 	}
 	g.funcs = []sig{{"l", "l"}}
 	for range g.cfg.Funcs {
-		g.funcs = append(g.funcs, sig{g.typeList(g.length(8), "illfd"), g.typeList(g.length(4), "illfd")})
+		g.funcs = append(g.funcs, sig{g.typeList(g.length(8), "illfd"), g.tailResults(g.typeList(g.length(4), "illfd"))})
 	}
 	g.declareSmall()
 	g.declareClosed()

@@ -362,8 +362,10 @@ func (f *fgen) leave() {
 		f.produceAll(f.labelTypes(depth))
 		f.opIndex(wasmfront.OpBr, depth)
 	case n < 6:
-		f.produceAll(f.sig.results)
-		f.op(wasmfront.OpReturn)
+		if !f.tailCall() {
+			f.produceAll(f.sig.results)
+			f.op(wasmfront.OpReturn)
+		}
 	case n < 7 && !f.cfg.NoTraps:
 		f.op(wasmfront.OpUnreachable)
 	default:
