@@ -8,8 +8,8 @@ import (
 	"github.com/waot-project/waot/wasmfront/wat"
 )
 
-// TestExceptionsRefused: a module that has anything of exceptions is refused by their name, also if they are asked for; one that is wrong in another way is
-// refused for that.
+// TestExceptionsRefused: without the features, a module that has anything of exceptions is refused by their name; one that is wrong in another way is
+// refused for that. With them the others compile.
 func TestExceptionsRefused(t *testing.T) {
 	for _, c := range []struct{ text, feature string }{
 		{`(tag)`, "exceptions"},
@@ -37,12 +37,14 @@ func TestExceptionsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.text, err)
 		}
-		for _, accept := range []wasmfront.Features{0, wasmfront.DecodableFeatures} {
-			_, err := Module(m.Wasm, Options{Features: accept})
-			var e *wasmfront.Error
-			if !errors.As(err, &e) || e.Feature != c.feature {
-				t.Errorf("%s: %v, want an error that names %q", c.text, err, c.feature)
-			}
+		const without = wasmfront.DefaultFeatures &^ (wasmfront.FeatureExceptions | wasmfront.FeatureLegacyExceptions)
+		_, err = Module(m.Wasm, Options{Features: without})
+		var e *wasmfront.Error
+		if !errors.As(err, &e) || e.Feature != c.feature {
+			t.Errorf("%s: %v, want an error that names %q", c.text, err, c.feature)
+		}
+		if _, err := Module(m.Wasm, Options{}); (err == nil) != (c.feature != "") {
+			t.Errorf("%s: %v", c.text, err)
 		}
 	}
 }
