@@ -39,6 +39,13 @@ func GenerateTyped(seed uint64, all bool) *Program {
 	}), seed%2 == 1)
 }
 
+// GenerateTails makes the program of a seed with tail calls, and some with vectors or typed function references. The judge knows them.
+func GenerateTails(seed uint64) *Program {
+	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{Tails: true, Vectors: seed%4 == 1, TypedRefs: seed%4 == 2,
+		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5], Small: seed%5 < 3,
+	}), seed%2 == 1)
+}
+
 // FromGenerator returns a generated program, with its own environment or that of the host.
 func FromGenerator(g *wasmgen.Program, host bool) *Program {
 	p := &Program{Wasm: g.Wasm, Env: g.Env, Calls: g.Calls, Globals: g.Globals, AnyNaN: g.AnyNaN}

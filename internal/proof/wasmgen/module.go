@@ -30,6 +30,11 @@ type Config struct {
 	Vectors, Relaxed bool
 	// TypedRefs makes typed function references too, TypedAll also what wazero refuses or misreads: indirect calls through tables of them, and selects of them.
 	TypedRefs, TypedAll bool
+	// Exceptions makes tags, throws and try_tables, Legacy the tries of legacy exceptions with the same tags. Some engines take a module with one of the two only. An
+	// exception may leave an exported function, if NoTraps is not set.
+	Exceptions, Legacy bool
+	// Tails makes tail calls too.
+	Tails bool
 	// TornStores lets stores of vectors cross the end of memory. AArch64 may then write what is in front of it.
 	TornStores bool
 }
@@ -89,6 +94,9 @@ type gen struct {
 	closed []int
 	// typed is the function whose type the typed tables have, or -1.
 	typed int
+	// tags are the values of exceptions; none without exceptions. The first one may be imported.
+	tags      []string
+	importTag bool
 }
 
 type global struct {
@@ -113,7 +121,7 @@ const (
 	memoryMax   = 4
 )
 
-var valTypes = map[byte]byte{'i': 0x7F, 'l': 0x7E, 'f': 0x7D, 'd': 0x7C, 'v': 0x7B, 'r': 0x70, 'x': 0x6F}
+var valTypes = map[byte]byte{'i': 0x7F, 'l': 0x7E, 'f': 0x7D, 'd': 0x7C, 'v': 0x7B, 'r': 0x70, 'x': 0x6F, 'e': 0x69}
 
 // Generate makes the program of a seed.
 func Generate(seed uint64, cfg Config) *Program {
@@ -134,7 +142,7 @@ func generate(r choices, cfg Config) *Program {
 	}
 	g.importMemory, g.importTable = g.r.IntN(4) == 0, g.r.IntN(4) == 0
 	g.declare()
-	p := &Program{Env: envModule(), AnyNaN: cfg.RawNaNs || cfg.LateNaNs}
+	p := &Program{Env: envModule(cfg.throws()), AnyNaN: cfg.RawNaNs || cfg.LateNaNs}
 	for i := funcNote + 1; i < len(g.funcs); i++ {
 		if i >= g.firstSmall {
 			g.bodies = append(g.bodies, g.smallFunction(i))
@@ -193,11 +201,12 @@ func (g *gen) declare() {
 	}
 	g.funcs = []sig{{"l", "l"}}
 	for range g.cfg.Funcs {
-		g.funcs = append(g.funcs, sig{g.typeList(g.length(8), "illfd"), g.typeList(g.length(4), "illfd")})
+		g.funcs = append(g.funcs, sig{g.typeList(g.length(8), "illfd"), g.tailResults(g.typeList(g.length(4), "illfd"))})
 	}
 	g.declareSmall()
 	g.declareClosed()
 	g.declareTyped()
+	g.declareTags()
 	for i := range g.globals {
 		gl := &g.globals[i]
 		switch {
@@ -361,6 +370,9 @@ func (g *gen) module() []byte {
 	} else {
 		memories = append(memories, limits(memoryPages, memoryMax))
 	}
+	if g.importTag {
+		imports = append(imports, cat(name("env"), name("tag"), []byte{4}, g.tag(0)))
+	}
 	var types, funcs, codes [][]byte
 	for i := funcNote + 1; i < len(g.funcs); i++ {
 		funcs = append(funcs, leb(uint64(g.typeIndex(g.funcs[i]))))
@@ -375,7 +387,7 @@ func (g *gen) module() []byte {
 	}
 	return cat(header,
 		section(1, vec(types...)), section(2, vec(imports...)), section(3, vec(funcs...)), section(4, vec(tables...)),
-		section(5, vec(memories...)), section(6, vec(globals...)), section(7, vec(exports...)), section(9, g.elems()),
+		section(5, vec(memories...)), tagSection(g.ownTags()), section(6, vec(globals...)), section(7, vec(exports...)), section(9, g.elems()),
 		section(12, leb(numDatas)), section(10, vec(codes...)), section(11, g.datas()))
 }
 
@@ -410,16 +422,23 @@ func (g *gen) datas() []byte {
 }
 
 // envModule returns the provider of imports: one global under two names, a function
-// that changes it, a memory and a table.
-func envModule() []byte {
+// that changes it, a memory and a table, and with tags one of exceptions with an i64.
+func envModule(tags bool) []byte {
 	// note(x) = g = g*31 + x
 	note := cat([]byte{0, 0x23, 0}, constant('l', 31), []byte{0x7E, 0x20, 0, 0x7C, 0x24, 0, 0x23, 0, 0x0B})
+	exports := [][]byte{cat(name("note"), []byte{0, 0}), cat(name("g0"), []byte{3, 0}), cat(name("g1"), []byte{3, 0}),
+		cat(name("memory"), []byte{2, 0}), cat(name("table"), []byte{1, 0})}
+	types, own := [][]byte{sig{"l", "l"}.encode()}, [][]byte(nil)
+	if tags {
+		types, own = append(types, sig{envTag, ""}.encode()), [][]byte{{0, 1}}
+		exports = append(exports, cat(name("tag"), []byte{4, 0}))
+	}
 	return cat(header,
-		section(1, vec(sig{"l", "l"}.encode())), section(3, vec([]byte{0})),
+		section(1, vec(types...)), section(3, vec([]byte{0})),
 		section(4, vec(cat([]byte{0x70}, limits(tableLen, 2*tableLen)))),
 		section(5, vec(limits(memoryPages, memoryMax))),
+		tagSection(own),
 		section(6, vec(cat([]byte{0x7E, 1}, constant('l', 7), []byte{0x0B}))),
-		section(7, vec(cat(name("note"), []byte{0, 0}), cat(name("g0"), []byte{3, 0}), cat(name("g1"), []byte{3, 0}),
-			cat(name("memory"), []byte{2, 0}), cat(name("table"), []byte{1, 0}))),
+		section(7, vec(exports...)),
 		section(10, vec(sized(note))))
 }

@@ -11,6 +11,10 @@ func (f *fgen) statement() {
 		f.typedStatement()
 		return
 	}
+	if len(f.tags) > 0 && f.chance(6) {
+		f.exceptionStatement()
+		return
+	}
 	if len(f.closed) > 0 {
 		switch f.r.IntN(12) {
 		case 0:
@@ -358,8 +362,10 @@ func (f *fgen) leave() {
 		f.produceAll(f.labelTypes(depth))
 		f.opIndex(wasmfront.OpBr, depth)
 	case n < 6:
-		f.produceAll(f.sig.results)
-		f.op(wasmfront.OpReturn)
+		if !f.tailCall() {
+			f.produceAll(f.sig.results)
+			f.op(wasmfront.OpReturn)
+		}
 	case n < 7 && !f.cfg.NoTraps:
 		f.op(wasmfront.OpUnreachable)
 	default:
