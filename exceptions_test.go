@@ -663,3 +663,48 @@ func heap() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+// TestExceptionsWithoutTags: modules without tags of their own catch, keep and throw what others throw.
+func TestExceptionsWithoutTags(t *testing.T) {
+	for _, o := range []*waot.CompileOptions{nil, {NoOptimize: true}, {Fuel: waot.FuelExact}} {
+		x := newThrower(t, &waot.StoreOptions{Fuel: 1 << 40}, o)
+		wasm, err := waot.ParseText([]byte(`(module
+			(import "x" "throw" (func $throw (param i32)))
+			(func (export "rethrow") (param exnref) (throw_ref (local.get 0)))
+			(func (export "catch") (param i32) (result i32)
+				(block $h (try_table (catch_all $h) (return (i32.const 0) (call $throw (local.get 0)))))
+				(i32.const 1))
+			(func (export "ref") (param i32) (result exnref)
+				(block $h (result exnref) (try_table (catch_all_ref $h) (call $throw (local.get 0))) unreachable))
+			(func (export "legacy") (param i32) (result i32)
+				(try (result i32) (do (call $throw (local.get 0)) (i32.const 0)) (catch_all (i32.const 1)))))`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := waot.Compile(wasm, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		inst, err := x.s.Instantiate(nil, m, waot.Imports{"x": x.inst.Exports()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"catch", "legacy"} {
+			if r, err := function(inst, name).Call(nil, 1); err != nil || r[0] != int32(1) {
+				t.Errorf("%s: %v, %v", name, r, err)
+			}
+		}
+		r, err := function(inst, "ref").Call(nil, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, _ := r[0].(*waot.Exception)
+		if e == nil || e.Tag() != x.tag("mine") || e.Args()[0].I32() != 5 {
+			t.Errorf("the reference is %v", e)
+		}
+		if _, err := function(inst, "rethrow").Call(nil, e); err != error(e) {
+			t.Errorf("thrown again: %v", err)
+		}
+	}
+}
