@@ -45,6 +45,8 @@ type driver struct {
 	invalid lowest       // function whose body is not valid
 	failed  lowest       // function that cannot be compiled
 	account account
+	// handles: a function has instructions for exceptions, and the module was taken for one that has none. Nobody need go on.
+	handles atomic.Bool
 	over    atomic.Bool // a limit of the account is exceeded: nobody need go on
 
 	workers []*worker
@@ -96,7 +98,7 @@ func (d *driver) run() error {
 	d.sort()
 	d.opt.Costs.Ended("plan")
 	d.work(d.order)
-	if d.inlining != nil {
+	if d.inlining != nil && !d.handles.Load() {
 		d.drop()
 	}
 	for _, w := range d.workers {
@@ -110,11 +112,17 @@ func (d *driver) run() error {
 		runtime.GC()
 		d.opt.Costs.Ended("collect")
 	}
-	if d.opt.stop.IsSet() {
+	switch {
+	case d.opt.stop.IsSet():
 		return stop.Stopped{}
+	case d.handles.Load():
+		return errHandles
 	}
 	return d.firstError()
 }
+
+// errHandles means that the module has exceptions, though it has no tags.
+var errHandles = errors.New("the module has exceptions")
 
 // work compiles functions, in about that order.
 func (d *driver) work(todo []uint32) {
@@ -276,7 +284,7 @@ func (w *worker) loop() {
 			return
 		}
 		i := w.d.todo[n]
-		if w.d.over.Load() {
+		if w.d.over.Load() || w.d.handles.Load() {
 			w.d.inlining.finish(i)
 			return
 		}
@@ -362,6 +370,10 @@ func (w *worker) function(i uint32) error {
 		return err
 	}
 	if w.translated(i) {
+		return nil
+	}
+	if w.tr != nil && w.tr.Handles() && !w.d.cm.HasExceptions {
+		w.d.handles.Store(true)
 		return nil
 	}
 	if err := w.after(""); err != nil {
