@@ -34,6 +34,7 @@ func operators() (num, ld, st map[byte][]wasmfront.Opcode) {
 type label struct {
 	types    string // of the operands of a branch to it
 	reserved bool   // only its own code branches to it: a counted loop
+	catches  bool   // it is in a catch of a legacy try
 }
 
 // fgen generates one function body.
@@ -50,6 +51,7 @@ type fgen struct {
 	budget  int
 	depth   int // of expressions
 	loops   int // open loops
+	tries   int // open bodies of blocks that catch
 	smallAt int // the number of a small function, else 0
 	reads   []reading
 }
@@ -57,6 +59,9 @@ type fgen struct {
 func (g *gen) function(s sig) []byte {
 	f := &fgen{gen: g, sig: s, budget: g.cfg.Size/2 + g.r.IntN(g.cfg.Size), locals: []byte(s.params)}
 	f.locals = append(f.locals, g.typeList(1+g.length(10), "iillfdrx")...)
+	if g.cfg.exceptions() { // enough that some are in registers which calls keep, and some are not
+		f.locals = append(f.locals, g.typeList(g.length(20), "iillfdrx")...)
+	}
 	f.busy = make([]bool, len(f.locals))
 	f.labels = []label{{types: s.results}}
 	f.burnFuel()
@@ -178,6 +183,10 @@ func (f *fgen) produce(t byte) {
 	defer func() { f.depth-- }()
 	if t == 'r' || t == 'x' {
 		f.reference(t)
+		return
+	}
+	if t == exnRef {
+		f.exception()
 		return
 	}
 	if f.budget <= 0 || f.depth > maxDepth {
