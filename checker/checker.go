@@ -200,52 +200,40 @@ func (c *Checker) verifyFrom(b regalloc.Block) *Error {
 	}
 }
 
-// leave checks the edges out of the present block. It returns how many of them lead to blocks that continue with the present state, and the last of these.
-func (c *Checker) leave(succs regalloc.Range) (next regalloc.Block, more int, err *Error) {
-	for k := succs.Start; k < succs.End; k++ {
-		continues, err := c.take(&c.in.Edges[k])
-		if err != nil {
-			return 0, 0, err
+// leave checks the given edges out of the present block. It returns how many of them lead to blocks that continue with the present state, and the last of these.
+func (c *Checker) leave(edges regalloc.Range) (next regalloc.Block, more int, err *Error) {
+	in := c.in
+	for k := edges.Start; k < edges.End; k++ {
+		e := &in.Edges[k]
+		if !fits(e.Args, len(in.VRegLists)) || e.Args.Len()|in.Blocks[e.To].Params.Len() != 0 {
+			if err := c.checkArgs(e); err != nil {
+				return 0, 0, err
+			}
 		}
-		if continues {
-			next = c.in.Edges[k].To
+		if c.continues(e.To) {
+			next = e.To
 			more++
+		} else if err := c.checkEdge(e); err != nil {
+			return 0, 0, err
 		}
 	}
 	return next, more, nil
 }
 
-// take checks the edge e in the present state, and reports whether it leads to a block that continues with that.
-func (c *Checker) take(e *regalloc.Edge) (continues bool, err *Error) {
-	if !fits(e.Args, len(c.in.VRegLists)) || e.Args.Len()|c.in.Blocks[e.To].Params.Len() != 0 {
-		if err := c.checkArgs(e); err != nil {
-			return false, err
-		}
-	}
-	if c.continues(e.To) {
-		return true, nil
-	}
-	return false, c.checkEdge(e)
-}
-
 // leaveThrowing is leave for a block that ends with a call that may throw: what the call defines is known on the first edge, and not on the other one, to the
 // handler. If both lead on, it goes to the handler first, since the state then is that of the branch less something.
-func (c *Checker) leaveThrowing(succs regalloc.Range) (next regalloc.Block, more int, err *Error) {
-	normal, handler := regalloc.Range{Start: succs.Start, End: succs.Start + 1}, &c.in.Edges[succs.Start+1]
-	continues, err := c.take(&c.in.Edges[succs.Start])
-	if err != nil {
+func (c *Checker) leaveThrowing(edges regalloc.Range) (next regalloc.Block, more int, err *Error) {
+	normal, handler := regalloc.Range{Start: edges.Start, End: edges.Start + 1}, regalloc.Range{Start: edges.Start + 1, End: edges.End}
+	if _, more, err = c.leave(normal); err != nil {
 		return 0, 0, err
 	}
-	if continues {
+	if more > 0 {
 		c.fork(normal)
 	}
-	if err := c.undefine(handler); err != nil {
+	if err := c.undefine(&c.in.Edges[handler.Start]); err != nil {
 		return 0, 0, err
 	}
-	if continues, err = c.take(handler); err == nil && continues {
-		more++
-	}
-	return handler.To, more, err
+	return c.leave(handler)
 }
 
 // undefine makes the state at the end of the present block, a call that may throw, that on the edge to its handler e: what the call defines is nowhere. No

@@ -15,7 +15,7 @@
 // # State
 //
 // A location l is a register p0 to p63, a word of the spill area, or a word of
-// the incoming stack arguments. The state S maps each location to the set of
+// the argument area. The state S maps each location to the set of
 // names of values it is known to hold; {} is "nothing known". There is no
 // element for conflict: the meet of two states is S1(l) & S2(l), and the state
 // that knows everything (top) is only ever that of a block not yet reached.
@@ -58,7 +58,10 @@
 //	Any      l in A, or a spill slot, or, of a Use or LateUse, an argument word
 //	Fixed    l = the register named, allocatable
 //	Reuse    l = the location of the Use named (Reg or Fixed)
-//	FixedArg l = the argument word named; only of Defs of the first instruction
+//	FixedArg l = the argument word named
+//
+// The operands with FixedArg are Defs of the first instruction and Uses of tail calls, of 8 or 16 bytes; their words are below ArgWords, and those of a tail call have none in
+// common [RuleInput].
 //
 // A slot lies inside [0, SlotWords) with all its words, and is aligned. Conflicts, where one
 // location (any word of it) is that of two operands, or is clobbered:
@@ -72,19 +75,22 @@
 // Edits [RuleEdit]: sorted by point; never After a terminator, and never before
 // the first instruction of the entry, where arguments not yet named are; not
 // from memory to memory; writing only allocatable and scratch registers and
-// slots, never argument words. With X = MachineEnv.Swaps, of the allocatable int registers:
+// slots, and at Before a tail call argument words. So arguments stay where they come in, up to there. With X = MachineEnv.Swaps, of the allocatable int registers:
 //
 //	move4  t <- f    S(t) := S(f) without names of 8 or 16 bytes
 //	move8  t <- f    S(t) := S(f) without names of 16 bytes, and, if f is memory, of 4
 //	move16 t <- f    S(t) := S(f) (both words of memory; no int registers)
 //	remat  t <- j    S(int scratch) := {}, then S(t) := {v}, where j only defines v in a Reg
 //	                 of t's class and VRegs[v].Remat = j
-//	store  t <- j    the same, where t is a slot, VRegs[v].Storable, and the store has as many
-//	                 bytes as v
+//	store  t <- j    the same, where t is a slot, or at Before a tail call an argument word,
+//	                 VRegs[v].Storable, and the store has as many bytes as v
 //	swap   t, f      S(t), S(f) := S(f), S(t), where t and f are two registers of X
 //
 // An instruction j that may be repeated in this way may be left out as well: the location of its Def is none. Then, of the steps above,
 // only v leaves every S(l').
+//
+// Tail calls: a tail call i has no successors, no clobbers, and no operands but Uses, which are FixedArg, or Fixed in registers that are not CalleeSaved, since these
+// get back what the caller's had before control leaves [RuleInput]. Nothing is known, or asked, behind it.
 //
 // Safepoints: one stack map each, in order, no others. With M the slots listed:
 //
@@ -122,6 +128,14 @@
 //
 //	n in E_T(l) implies n' in S(l)                                 [RuleClaim]
 //
+// A call i that may throw ends a block with two edges [RuleInput]. S is the state behind it on the first of these. On the second, to the handler, it is
+//
+//	S(l) := {} for each location l of a Def or EarlyDef of i
+//
+// so that nothing reads there what i defines; nor is that among the arguments of this edge [RuleInput], after which parameters might be named. What S has of
+// other values holds on both edges: the clobbers of i have been taken from it, and what unwinds the stack restores the other registers, as a return does. The stack map of i is one for
+// both.
+//
 // E_T is the entry state of T. E_entry = {}, and the output may claim nothing of
 // it. By default E_T is the output's claim, an untrusted one: each block is visited
 // once with its claim as the state, each edge is checked against the claim at
@@ -158,7 +172,7 @@
 //	                                                                        [RuleSaved]
 //
 // In the second case, S(l) := {} for each l in C at the end of b. So, by induction over the length of a path, C holds the caller's values
-// throughout each unsaved block, and the frame holds them in the others. Returns of the others restore them.
+// throughout each unsaved block, and the frame holds them in the others. Returns and tail calls of the others restore them.
 //
 // # Cost
 //

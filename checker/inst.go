@@ -34,8 +34,8 @@ func (c *Checker) inst(i regalloc.Inst, info regalloc.InstInfo, begin uint32) *E
 	}
 	c.clock += 2
 	c.eraseScratch()
-	if info.Flags&regalloc.IsTailCall != 0 {
-		if err := c.tailCall(i, info); err != nil {
+	if info.Flags&leaving != 0 {
+		if err := c.leavingCall(i, info); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ run:
 	for ; i < end; i++ {
 		info := &insts[i]
 		last := info.OperandEnd
-		if info.Flags&(regalloc.Safepoint|regalloc.IsTailCall) != 0 || info.Clobbers != 0 || last < begin || uint64(last) > uint64(len(operands)) {
+		if info.Flags&(regalloc.Safepoint|leaving) != 0 || info.Clobbers != 0 || last < begin || uint64(last) > uint64(len(operands)) {
 			break
 		}
 		clock += 2
@@ -338,10 +338,15 @@ func (c *Checker) place(i regalloc.Inst, k int, name uint32,
 	return 0, false
 }
 
-// tailCall checks the shape of i, a tail call, of which nothing returns to this function: it only reads, in places that its operands name and that the
-// callee finds as it leaves them, which callee-saved registers are not, since they are restored in front of it.
-func (c *Checker) tailCall(i regalloc.Inst, info regalloc.InstInfo) *Error {
-	if info.Clobbers != 0 {
+// leavingCall checks what i, a call that may not come back to where it is, has besides successors, which endMessage looks at. A tail call only reads, in places that its operands name
+// and that the callee finds as they are in front of it, which callee-saved registers are not, since they are restored there.
+func (c *Checker) leavingCall(i regalloc.Inst, info regalloc.InstInfo) *Error {
+	switch {
+	case info.Flags&regalloc.IsTerminator == 0:
+		return c.at(i, fault(RuleInput, "a tail call, or a call that may throw, ends no block"))
+	case info.Flags&regalloc.MayThrow != 0:
+		return nil
+	case info.Clobbers != 0:
 		return c.at(i, fault(RuleInput, "a tail call clobbers something"))
 	}
 	for k, op := range c.in.OperandsOf(i) {
@@ -360,14 +365,13 @@ func (c *Checker) tailCall(i regalloc.Inst, info regalloc.InstInfo) *Error {
 // mayNameWord reports whether op, of instruction i, may have the constraint FixedArg: as a definition of the first instruction or, with whole words, a use of a tail
 // call, of words that exist.
 func (c *Checker) mayNameWord(i regalloc.Inst, op regalloc.Operand) bool {
-	name := c.v[op.VReg].name
-	if uint32(op.Arg)+words(name) > c.argWords {
+	switch {
+	case uint32(op.Arg) >= c.argWords:
 		return false
-	}
-	if op.Access.Defines() {
+	case op.Access.Defines():
 		return i == 0
 	}
-	return name&halfBit == 0 && c.in.Insts[i].Flags&regalloc.IsTailCall != 0
+	return c.v[op.VReg].name&halfBit == 0 && c.in.Insts[i].Flags&regalloc.IsTailCall != 0
 }
 
 // isTouched reports whether the instruction has accessed a word of memory location loc already.

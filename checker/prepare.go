@@ -115,9 +115,6 @@ func (c *Checker) checkFlags() *Error {
 	terminators, safepoints := 0, 0
 	for k := range c.in.Insts {
 		flags := c.in.Insts[k].Flags
-		if flags&(regalloc.IsTailCall|regalloc.MayThrow) != 0 && flags&regalloc.IsTerminator == 0 {
-			return c.at(regalloc.Inst(k), fault(RuleInput, "a tail call, or a call that may throw, ends no block"))
-		}
 		terminators += int(flags / regalloc.IsTerminator & 1)
 		safepoints += int(flags / regalloc.Safepoint & 1)
 	}
@@ -163,8 +160,10 @@ func (c *Checker) checkBlocks() *Error {
 				return err
 			}
 		}
-		if msg := endMessage(in.Insts[r.End-1].Flags, block.Succs.Len()); msg != "" {
-			return c.at(regalloc.Inst(r.End-1), fault(RuleInput, "%s", msg))
+		if flags := in.Insts[r.End-1].Flags; flags&leaving != 0 {
+			if msg := endMessage(flags, block.Succs.Len()); msg != "" {
+				return c.at(regalloc.Inst(r.End-1), fault(RuleInput, "%s", msg))
+			}
 		}
 		forward = forward && (info.inEdges != 0 || b == 0)
 		for k := block.Succs.Start; k < block.Succs.End; k++ {
@@ -194,10 +193,12 @@ func (c *Checker) checkBlocks() *Error {
 	return c.checkReachable()
 }
 
-// endMessage says what is wrong with a terminator of the given flags and as many successors; "" if nothing is.
+// leaving are the flags of calls that do not always come back to where they are.
+const leaving = regalloc.IsTailCall | regalloc.MayThrow
+
+// endMessage says what is wrong with such a call that ends a block with as many successors; "" if nothing is.
 func endMessage(flags regalloc.InstFlags, succs int) string {
 	switch {
-	case flags&(regalloc.IsTailCall|regalloc.MayThrow) == 0:
 	case flags&regalloc.IsTailCall != 0 && (flags != regalloc.IsTerminator|regalloc.IsTailCall || succs != 0):
 		return "a tail call is something else, too, or has successors"
 	case flags&regalloc.MayThrow != 0 && (flags&regalloc.IsReturn != 0 || succs != 2):

@@ -12,6 +12,7 @@ import (
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/machbuffer"
 	"github.com/waot-project/waot/objfile"
+	"github.com/waot-project/waot/regalloc"
 )
 
 // dataAlign is the alignment of segments in the constants, in bytes.
@@ -28,6 +29,7 @@ type linker struct {
 	textRelocs         []objfile.Reloc
 	dataRelocs         []objfile.Reloc
 	frames             []objfile.Frame
+	saveChanges        []uint32 // of all meta.Module.Saves
 	maps               meta.StackMapBuilder
 
 	symText, symRodata, symData objfile.SymbolIndex
@@ -458,6 +460,7 @@ func (l *linker) describe() {
 		}
 		at = dataEnd(at, x)
 	}
+	m.Saves = slices.Grow(m.Saves, len(cm.Funcs))
 	for i := range cm.Funcs {
 		l.opt.stop.Poll()
 		m.Funcs = append(m.Funcs, l.describeFunc(clif.FuncIndex(i)))
@@ -473,9 +476,39 @@ func (l *linker) describe() {
 func (l *linker) describeSaves(i clif.FuncIndex) (s abi.Saves) {
 	if l.cm.Funcs[i].Import == nil && !l.results[i].absent() {
 		r := &l.results[i]
-		s = l.target.saves(r.saved, r.worker.unwind.at(r.unwind))
+		s = l.saves(r.saved, r.worker.unwind.at(r.unwind))
 	}
 	return s
+}
+
+// saves describes the registers that a function saves, and where in its code, as hosts know them.
+func (l *linker) saves(s regalloc.PRegSet, changes []abi.CFIChange) (out abi.Saves) {
+	if s == 0 {
+		return out
+	}
+	n, from := 0, len(l.saveChanges)
+	for kept := l.target.kept; kept != 0; kept = kept.Remove(kept.First()) {
+		if s.Has(kept.First()) {
+			out.Registers |= 1 << n
+		}
+		n++
+	}
+	saved := false
+	for i := range changes {
+		switch c := &changes[i]; c.Kind {
+		case abi.RegistersSaved, abi.RegistersKept:
+			if now := c.Kind == abi.RegistersSaved; now != saved {
+				saved = now
+				if n := len(l.saveChanges); n > from && l.saveChanges[n-1] == c.Offset {
+					l.saveChanges = l.saveChanges[:n-1]
+				} else {
+					l.saveChanges = append(l.saveChanges, c.Offset)
+				}
+			}
+		}
+	}
+	out.Changes = l.saveChanges[from:len(l.saveChanges):len(l.saveChanges)]
+	return out
 }
 
 func (l *linker) describeFunc(i clif.FuncIndex) meta.Func {

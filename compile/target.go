@@ -84,35 +84,6 @@ type machine struct {
 	veneer    []byte
 }
 
-// saves describes the registers that a function saves, and where in its code, as hosts know them.
-func (m *machine) saves(s regalloc.PRegSet, changes []abi.CFIChange) (out abi.Saves) {
-	if s == 0 {
-		return out
-	}
-	n := 0
-	for kept := m.kept; kept != 0; kept = kept.Remove(kept.First()) {
-		if s.Has(kept.First()) {
-			out.Registers |= 1 << n
-		}
-		n++
-	}
-	saved := false
-	for i := range changes {
-		switch c := &changes[i]; c.Kind {
-		case abi.RegistersSaved, abi.RegistersKept:
-			if now := c.Kind == abi.RegistersSaved; now != saved {
-				saved = now
-				if n := len(out.Changes); n > 0 && out.Changes[n-1] == c.Offset {
-					out.Changes = out.Changes[:n-1]
-				} else {
-					out.Changes = append(out.Changes, c.Offset)
-				}
-			}
-		}
-	}
-	return out
-}
-
 // savedRules are the unwind rules of registers that a function saves.
 func (m *machine) savedRules(s regalloc.PRegSet) (rules []abi.CFIRule) {
 	const toCFA = -16 // from the CFA to the frame pointer

@@ -15,7 +15,7 @@ func (o *Output) SavesAt(in *Input, b Block) bool {
 	return len(preds) == 0 || o.UnsavedIn(preds[0])
 }
 
-// RestoresAt reports whether block b, of in, restores these registers before the jump that ends it, behind all edits. Returns of blocks
+// RestoresAt reports whether block b, of in, restores these registers before the jump that ends it, behind all edits. Returns and tail calls of blocks
 // where the registers are saved restore them as well.
 func (o *Output) RestoresAt(in *Input, b Block) bool {
 	if len(o.Unsaved) == 0 || o.Unsaved[b] {

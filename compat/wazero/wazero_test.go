@@ -439,6 +439,33 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
+// TestTailCalls: tail calls take no stack, not between modules either, and reach Go functions; an endless chain of them ends with its context.
+func TestTailCalls(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesTailCall).WithCloseOnContextDone(true))
+	if _, err := r.NewHostModuleBuilder("go").NewFunctionBuilder().WithFunc(func(_ context.Context, x uint64) uint64 { return x + 1 }).Export("inc").Instantiate(bg); err != nil {
+		t.Fatal(err)
+	}
+	instantiate(t, r, "other", `(module (table (export "t") 2 funcref) (type $f (func (param i64 i64) (result i64)))
+		(func (export "odd") (param i64 i64 i64 i64 i64 i64 i64 i64 i64 i64) (result i64)
+			(return_call_indirect (type $f) (i64.sub (local.get 0) (i64.const 1)) (local.get 9) (i32.const 0))))`)
+	m := instantiate(t, r, "m", `(module (import "go" "inc" (func $inc (param i64) (result i64))) (import "other" "t" (table 2 funcref))
+		(import "other" "odd" (func $odd (param i64 i64 i64 i64 i64 i64 i64 i64 i64 i64) (result i64)))
+		(func $even (param i64 i64) (result i64)
+			(if (i64.eqz (local.get 0)) (then (return_call $inc (local.get 1))))
+			(return_call $odd (local.get 0) (local.get 0) (local.get 0) (local.get 0) (local.get 0) (local.get 0) (local.get 0) (local.get 0) (local.get 0) (i64.add (local.get 1) (local.get 0))))
+		(elem (i32.const 0) $even)
+		(func (export "f") (param i64) (result i64) (return_call $even (local.get 0) (i64.const 0))))`)
+	const n = 3_000_000
+	if got := call(t, m, "f", n); got[0] != n*(n+1)/2+1 {
+		t.Errorf("f: %d", got)
+	}
+	ctx, cancel := context.WithTimeout(bg, 50*time.Millisecond)
+	defer cancel()
+	if _, err := m.ExportedFunction("f").Call(ctx, 1<<62); err == nil {
+		t.Error("an endless chain of calls ends")
+	}
+}
+
 // TestCache: runtimes share code, also by way of a folder.
 func TestCache(t *testing.T) {
 	folder, err := wazero.NewCompilationCacheWithDir(t.TempDir())

@@ -198,7 +198,7 @@ var lies = []struct {
 	}, "6 descriptors of functions, and 5 in the metadata"},
 	{"function left out", func(m *meta.Module, _ *objfile.Object) {
 		m.Funcs, m.Exports = slices.Delete(m.Funcs, 2, 3), nil
-		m.Traps, m.Calls, m.StackMaps = nil, nil, meta.StackMaps{}
+		m.Traps, m.Calls, m.StackMaps, m.Saves = nil, nil, meta.StackMaps{}, nil
 	}, "6 descriptors of functions, and 5 in the metadata"},
 	{"type of an import", func(m *meta.Module, _ *objfile.Object) { m.Funcs[0].Type = m.Funcs[1].Type }, "imported function 0 has another type"},
 	{"name of an import", func(m *meta.Module, _ *objfile.Object) { m.Funcs[0].Import.Name = "i" }, "imported function 0 has another name"},

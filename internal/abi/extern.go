@@ -5,7 +5,7 @@ import "fmt"
 // ExternKind is what an import or export is, numbered as in the binary format.
 type ExternKind uint8
 
-// The kinds. Tags, of exceptions, are known by name only.
+// The kinds. Tags are those of exceptions.
 const (
 	ExternFunc ExternKind = iota
 	ExternTable

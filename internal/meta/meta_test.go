@@ -128,7 +128,7 @@ func TestInvalid(t *testing.T) {
 		{"type 2, which table 1 refers to", func(m *Module) { m.Tables[1].Elem = abi.RefTo(2).NotNull() }},
 		{"type 1000000, which global 1 refers to", func(m *Module) { m.Globals[1].Type = abi.RefTo(1_000_000) }},
 		{"reference type", func(m *Module) { m.Globals[1].Type = I32.NotNull() }},
-		{"reference type", func(m *Module) { m.Globals[1].Type = ExternRef | abi.RefTo(0)&^FuncRef }},
+		{"reference type", func(m *Module) { m.Globals[1].Type = ExternRef | abi.RefTo(7)&^FuncRef }},
 		{"function type too long", func(m *Module) { m.Types[1].Params = make([]ValType, 1<<16) }},
 
 		{"memory slot 0, at 48" + apart, func(m *Module) { m.Memories[0].Slot = 48 }}, // a helper's

@@ -204,6 +204,35 @@ func TestExceptions(t *testing.T) {
 	}
 }
 
+// TestUnwrapped: without a block, a delegate inside of it has the label that it had.
+func TestUnwrapped(t *testing.T) {
+	m, err := wat.Assemble([]byte(`(func (try $t (do (block (block (try (do) (delegate $t))))) (catch_all)))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	delegatesToTry := func(b []byte) bool {
+		m, err := validate.All(b, validate.Config{Features: wasmfront.DecodableFeatures})
+		if err != nil || len(m.Funcs) == 0 {
+			return false
+		}
+		var v validate.Func
+		var op wasmfront.Operator
+		for v.Begin(m, 0); v.Next(&op); {
+			if op.Op == wasmfront.OpDelegate && v.Frame(op.Index).Kind == wasmfront.BlockTry {
+				return true
+			}
+		}
+		return false
+	}
+	small, _, err := reduce.Module(m.Wasm, reduce.Options{Features: wasmfront.DecodableFeatures}, delegatesToTry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := printer.String(small); err != nil || strings.Contains(text, "block") || strings.Contains(text, "catch_all") || !delegatesToTry(small) {
+		t.Errorf("%v:\n%s", err, text)
+	}
+}
+
 // TestContents: of a segment, the byte that matters is left, where it was.
 func TestContents(t *testing.T) {
 	// (memory 1) (data (i32.const 0x7ffc) "abc...")

@@ -56,6 +56,7 @@ func BenchmarkStraight(b *testing.B) {
 const (
 	term = regalloc.IsTerminator
 	ret  = regalloc.IsTerminator | regalloc.IsReturn
+	tail = regalloc.IsTerminator | regalloc.IsTailCall
 )
 
 func def(v regalloc.VReg) regalloc.Operand { return regalloc.DefOf(v, regalloc.Reg) }

@@ -15,3 +15,6 @@ var (
 func TestRandom(t *testing.T) {
 	alloctest.Random(t, fresh, *count, *first)
 }
+
+// TestEnds: tail calls, and calls that may throw.
+func TestEnds(t *testing.T) { alloctest.Ends(t, fresh) }

@@ -123,6 +123,29 @@ func TestQuickWay(t *testing.T) {
 	}
 }
 
+// TestQuickWayOfTailCalls: a tail call leaves the function as a return does.
+func TestQuickWayOfTailCalls(t *testing.T) {
+	env := gen.X64()
+	p := env.Order[0][0]
+	for _, ends := range [][2]regalloc.InstFlags{{tail, ret}, {ret, tail}, {tail, tail}} {
+		var b alloctest.Builder
+		b.CallClobbers(env)
+		vs := b.Entry(3)
+		b.Inst(term, 0, reg(vs[0]))
+		b.Block(nil, 0, regalloc.Edge{To: 1}, regalloc.Edge{To: 2})
+		b.Inst(ends[0], 0, regalloc.FixedUse(vs[1], p))
+		b.Block(nil, 0)
+		keptValue(&b, vs)
+		b.Inst(ends[1], 0, regalloc.FixedUse(vs[1], p))
+		b.Block(nil, 0)
+		in := b.Finish()
+		out := allocate(t, in, env)
+		if want := []bool{true, true, false}; !slices.Equal(out.Unsaved, want) {
+			t.Errorf("flags %b: unsaved are %v, not %v", ends, out.Unsaved, want)
+		}
+	}
+}
+
 // TestNoQuickWay: registers are saved in the prologue if each way needs them, if the entry calls, or if a loop around would save them again
 // and again.
 func TestNoQuickWay(t *testing.T) {

@@ -25,3 +25,6 @@ func TestSteadyStateAllocatesNothing(t *testing.T) { alloctest.SteadyState(t, lo
 
 // TestPathological measures shapes that make allocators quadratic.
 func TestPathological(t *testing.T) { alloctest.Pathological(t, fresh, *full) }
+
+// TestEnds: tail calls, and calls that may throw.
+func TestEnds(t *testing.T) { alloctest.Ends(t, fresh) }

@@ -130,8 +130,8 @@ func (a *Allocator) occupy(x *value, at regalloc.Allocation, end, from uint32) {
 // extraSlot returns the first of n slots of 16 bytes in a row, for parallel moves.
 func (a *Allocator) extraSlot(n int) regalloc.Allocation {
 	if n > a.extras {
-		a.extra, a.extras = a.freshSlot(true), n
-		for range n - 1 {
+		a.extra, a.extras = a.freshSlot(true), max(n, 2*a.extras) // so all that there have been are no more than twice the last
+		for range a.extras - 1 {
 			a.freshSlot(true)
 		}
 	}

@@ -308,7 +308,7 @@ func (a *Allocator) endPass() {
 	default:
 		env := parmove.Env{Scratch: a.env.Scratch, Swaps: a.env.Swaps}
 		if aside := a.moves.SetAside(a.group); a.between > 1 || aside > 0 {
-			env.Extra = a.extraSlot(1 + aside)
+			env.Extra = a.extraSlot(max(1, aside))
 		}
 		a.ordered = a.moves.Resolve(a.ordered[:0], a.group, env)
 		for k := range a.ordered {

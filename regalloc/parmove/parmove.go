@@ -13,7 +13,7 @@
 // call these are places of two kinds of arguments, which begin at different words. Such a source is copied to a place of its own first, so that all else is
 // between locations that are the same or have nothing in common.
 //
-// Input: moves between locations with destinations that have no word in common. Slots, and sources and destinations that are slots, do not overlap in part.
+// Input: moves between locations, of which no two destinations have a word in common, and no two slots a part.
 // Output: moves and swaps to be done in order, no move from memory to memory.
 package parmove
 
@@ -36,9 +36,9 @@ type Env struct {
 	// Temp is a register that holds nothing of value and takes part in no move,
 	// or NoAllocation.
 	Temp regalloc.Allocation
-	// Extra is a spill slot at an even word, from which on the spill area holds nothing of value. Its first two words are used
-	// for cycles with two or more moves from memory to memory, when neither
-	// Temp nor Scratch[Int] will do; the words behind them, two for each of the moves that SetAside counts, for their sources.
+	// Extra is a spill slot of 16 bytes that holds nothing of value. It is used
+	// only for cycles with two or more moves from memory to memory, when neither
+	// Temp nor Scratch[Int] will do, and for the first of the sources that SetAside counts; those that follow have the slots of 16 bytes behind it.
 	Extra regalloc.Allocation
 }
 
@@ -169,10 +169,11 @@ func (r *Resolver) isCut(m *Move) bool {
 // words returns how many words of memory a move of the given bytes copies.
 func words(bytes uint8) int { return int(bytes+7) / 8 }
 
-// setAside copies the sources that SetAside has counted to places of their own, and returns the moves that are left to do.
+// setAside copies the sources that SetAside has counted to places of their own, and returns the moves that are left to do. No cycle leads
+// through such a place, as nothing else writes it; so all of them have been read when cycles are broken.
 func (r *Resolver) setAside(moves []Move) []Move {
 	r.apart = append(r.apart[:0], moves...)
-	next := r.env.Extra.Index() + 2
+	next := r.env.Extra.Index()
 	for i := range r.apart {
 		m := &r.apart[i]
 		if !r.isCut(m) {

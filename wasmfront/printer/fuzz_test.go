@@ -24,6 +24,9 @@ func FuzzText(f *testing.F) {
 		`(module $m (memory (data "\u{1f600}")) (table funcref (elem $f)) (func $f (@name "g") (local $x i32) block $x br $x end))`,
 		`(func (block $a (loop $a (br_table $a 1 2 (i32.const 0)))) (if (i32.const 1) (then) (else (unreachable))))`,
 		`(global (export "g") v128 (v128.const f32x4 nan -0x1p-149 inf 1e38)) (global f64 (f64.const -nan:0x123))`,
+		`(tag $e (import "a" "b") (param i32)) (func (block $l (result i32 exnref) (try_table $l (catch_ref $e $l) (catch_all 1) (throw $e (i32.const 1))) (unreachable)) (throw_ref))`,
+		`(tag $e) (func try $t (do) catch $e rethrow $t catch_all end (try (do (try (do) (delegate 0)))))`,
+		`(tag $e) (func try $t try delegate $t catch $e rethrow $t catch_all end (try (do (try (do) (delegate 0))) (catch $e) (catch_all)))`,
 		`(module binary "\00asm\01\00\00\00" "\00\05\04name")`, `(module quote "(func)")`,
 	} {
 		f.Add(text)

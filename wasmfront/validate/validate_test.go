@@ -87,6 +87,15 @@ func TestLimits(t *testing.T) {
 	memories := func(n int) []byte {
 		return module(section(2, vec("\x01m\x01m\x02\x00\x01")), section(5, uleb(n-1)+strings.Repeat("\x00\x01", n-1)))
 	}
+	tags := func(n int) []byte {
+		return module(section(1, vec(funcType(nil, nil))), section(13, uleb(n)+strings.Repeat("\x00\x00", n)))
+	}
+	importedTags := func(n int) []byte {
+		return module(section(1, vec(funcType(nil, nil))), section(2, uleb(n-1)+strings.Repeat("\x00\x00\x04\x00\x00", n-1)), section(13, vec("\x00\x00")))
+	}
+	catches := func(n int) []byte {
+		return oneFunc(nil, nil, "\x00\x1f\x40"+uleb(n)+strings.Repeat("\x02\x00", n)+"\x0b\x0b")
+	}
 	for _, c := range []struct {
 		limit, msg string
 		n          int
@@ -100,12 +109,15 @@ func TestLimits(t *testing.T) {
 		{"parameters", "too many parameters", wasmfront.MaxParams, types},
 		{"br_table targets", "br_table", wasmfront.MaxBrTable, branches},
 		{"memories", "too many memories", wasmfront.MaxMemories, memories},
+		{"tags", "too many tags", wasmfront.MaxTags, tags},
+		{"tags", "too many tags", wasmfront.MaxTags, importedTags},
+		{"catch clauses", "try_table of 65521 catch clauses", wasmfront.MaxCatches, catches},
 		{"function body size", "function body", wasmfront.MaxBodySize, body},
 	} {
-		if _, err := validate.All(c.module(c.n), validate.Config{}); err != nil {
+		if _, err := validate.All(c.module(c.n), validate.Config{Features: wasmfront.DecodableFeatures}); err != nil {
 			t.Errorf("%s at the limit: %v", c.limit, err)
 		}
-		_, err := validate.All(c.module(c.n+1), validate.Config{})
+		_, err := validate.All(c.module(c.n+1), validate.Config{Features: wasmfront.DecodableFeatures})
 		wantError(t, err, c.msg, c.limit)
 	}
 }
@@ -192,8 +204,9 @@ func TestEveryOpcode(t *testing.T) {
 	}
 }
 
-// withoutSIMD is what is accepted by default but for vectors, multiple memories and typed function references.
-const withoutSIMD = wasmfront.DefaultFeatures &^ (wasmfront.FeatureSIMD | wasmfront.FeatureRelaxedSIMD | wasmfront.FeatureMultiMemory | wasmfront.FeatureFunctionReferences)
+// withoutSIMD is what is accepted by default but for vectors, multiple memories, typed function references, tail calls and exceptions.
+const withoutSIMD = wasmfront.DefaultFeatures &^ (wasmfront.FeatureSIMD | wasmfront.FeatureRelaxedSIMD | wasmfront.FeatureMultiMemory | wasmfront.FeatureFunctionReferences |
+	wasmfront.FeatureTailCall | wasmfront.FeatureExceptions | wasmfront.FeatureLegacyExceptions)
 
 // TestRefusedTypes checks the refusals that are not of operators.
 func TestRefusedTypes(t *testing.T) {

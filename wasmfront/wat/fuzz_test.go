@@ -22,6 +22,8 @@ func FuzzAssemble(f *testing.F) {
 				block loop $c br 0 end end (v128.const f32x4 nan inf -0x1p-3 1e3) local.set $l
 				(select (result i32) (i32.const 1) (i32.const 2) (i32.const 3)) i32.load offset=4 align=1 drop (memory.init $d (i32.const 0) (i32.const 0) (i32.const 0))
 				(call_indirect $tab (type $t) (i32.const 0) (i32.const 0)) drop))`,
+		`(tag $e (export "e") (param i32)) (func (block $l (result i32 exnref) (try_table $l (catch_ref $e $l) (catch_all 1) (throw $e (i32.const 1))) (unreachable)) (throw_ref))`,
+		`(tag $e) (func try $t try delegate $t catch $e rethrow $t catch_all end (try (do (try (do) (delegate 0))) (catch $e) (catch_all)))`,
 		"(@a (b) \"\\\") (; (; ;) ;) ;; x\n (func $\"a\\41\")",
 	} {
 		f.Add(text)

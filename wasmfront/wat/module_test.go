@@ -363,13 +363,19 @@ func TestPlaces(t *testing.T) {
 		{"(func)\n(start\n 4)", "2:1"},
 		{"(func (memory.init 0 (i32.const 0)\n (i32.const 0) (i32.const 0)))", "1:8"},
 		{"(module $m (func $f\n (if\n (then))))", "2:3"},
+		{"(tag)\n (tag\n (result i32))", "2:2"},
+		{"(func\n (try (do)\n  (catch_all\n   (i32.const 1))))", "4:18"},
+		{"(func (try (do (i32.const 1))\n (catch_all)))", "2:3"},
+		{"(func (try (do)\n (delegate 5)))", "2:3"},
+		{"(func try\n  delegate 5)", "2:3"},
+		{"(tag (param i32)) (func\n (try_table\n (catch 0 0)))", "2:3"},
 	} {
 		m, err := Assemble([]byte(row.text))
 		if err != nil {
 			t.Errorf("%s: %v", row.text, err)
 			continue
 		}
-		_, err = validate.All(m.Wasm, validate.Config{})
+		_, err = validate.All(m.Wasm, validate.Config{Features: wasmfront.DecodableFeatures})
 		e, ok := err.(*wasmfront.Error)
 		if !ok {
 			t.Errorf("%s: %v", row.text, err)
@@ -415,6 +421,11 @@ func TestLarge(t *testing.T) {
 		{"operands", true, nested("(func ", "(i32.eqz ", "", ")", ")")},
 		{"conditions", true, nested("(func ", "(if ", "", "(then))", ")")},
 		{"thens", true, nested("(func ", "(if (then ", "", "))", ")")},
+		{"trys", true, nested("(func ", "(try $x (do (rethrow $x)", "", ") (catch_all))", ")")},
+		{"delegates", true, nested("(func ", "try $x ", "", "delegate 0 ", ")")},
+		{"catches", true, func(n int) string { return "(tag $e) (func try " + repeat("catch $e ", n) + "end)" }},
+		{"clauses", true, func(n int) string { return "(tag $e) (func (try_table " + repeat("(catch $e 0)", n) + "))" }},
+		{"tags", true, func(n int) string { return repeat("(tag)", n) }},
 		{"offset", true, nested("(data ", "(i32.add ", "", ")", ")")},
 		{"items", false, func(n int) string { return "(elem funcref " + repeat("(item ", n) }},
 		{"comments", true, nested("", "(;", "", ";)", "")},

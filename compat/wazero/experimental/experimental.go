@@ -10,7 +10,7 @@ import (
 	"github.com/tetratelabs/wazero/internal/expctxkeys"
 )
 
-// Features beyond WebAssembly 2.0. Extended constant expressions are always on. The others are accepted here, but modules that use them do
+// Features beyond WebAssembly 2.0. Extended constant expressions and tail calls are always on. The others are accepted here, but modules that use them do
 // not compile.
 const (
 	CoreFeaturesThreads api.CoreFeatures = api.CoreFeatureSIMD << (iota + 1)

@@ -64,6 +64,9 @@ func TestFuelRandom(t *testing.T) {
 		if seed%8 == 2 {
 			p = randprog.GenerateTyped(seed+1, false)
 		}
+		if seed%8 == 6 {
+			p = randprog.GenerateTails(seed + 1)
+		}
 		p.Reset = false // between calls: it would trap, too
 		used, ok := compareFuel(t, seed, p, plenty, false)
 		if !ok {

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	numRows       = 110
+	numRows       = 113
 	maxImpossible = 15
 	root          = "../../.."
 )
@@ -195,6 +195,7 @@ var features = []struct {
 	module []byte
 }{
 	{"tail-call", body(0x12, 0)},                                      // return_call of itself
+	{"exceptions", body(0x1F, 0x40, 0, 0x0B)},                         // a try_table without clauses
 	{"memory64", []byte{0, 'a', 's', 'm', 1, 0, 0, 0, 5, 3, 1, 4, 1}}, // a memory of a page with 64-bit addresses
 }
 

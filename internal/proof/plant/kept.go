@@ -60,11 +60,21 @@ var (
 	typedRefs  = run{pkg: "spectest/nativeengine", pattern: "TestTypedRefs"}
 	typedHosts = run{pkg: ".", pattern: "TestTyped"}
 
+	validExceptions  = run{pkg: "wasmfront/validate", pattern: "Exception"}
+	readExceptions   = run{pkg: "wasmfront/wat", pattern: "TestShort|TestBytes|TestErrors"}
+	writeExceptions  = run{pkg: "wasmfront/printer", pattern: "TestForms|TestRefused"}
+	editedExceptions = run{pkg: "internal/reduce", pattern: "TestExceptions|TestUnwrapped"}
+
 	manyConstants = run{pkg: "compile", pattern: "TestConstantsEverywhere"}
 	constantsX64  = run{pkg: "backend/isa/x64", pattern: "TestFiles/(hoist|constants)"}
 	hoistedA64    = run{pkg: "backend/isa/a64", pattern: "TestFiles/(hoist|place)"}
 	allocators    = run{pkg: "regalloc/linear", pattern: "TestRandom"}
 	parallel      = run{pkg: "regalloc/parmove", pattern: "TestFew|TestExhaustive"}
+	overlaps      = run{pkg: "regalloc/parmove", pattern: "TestOverlaps"}
+	ends          = run{pkg: "checker", pattern: "TestTailCalls|TestThrowing"}
+	endsLinear    = run{pkg: "regalloc/linear", pattern: "TestEnds"}
+	endsSSA       = run{pkg: "regalloc/ssa", pattern: "TestEnds"}
+	endsLocal     = run{pkg: "regalloc/local", pattern: "TestEnds"}
 	slotOrder     = run{pkg: "backend", pattern: "TestSlotOrder"}
 	moves         = run{pkg: "backend/isa/x64/asm", pattern: "TestAppendMove"}
 	halves        = run{pkg: "checker", pattern: "TestRules"}
@@ -88,6 +98,24 @@ var kept = []keptFault{
 	{"wasmfront/validate/regular.go", "!v.m.Matches(src, op.Type)", "src.Base() != op.Type.Base()", typedRefs},
 	{"internal/abi/functypes.go", "u.IsNotNull() && !t.IsNotNull()", "t.IsNotNull() && !u.IsNotNull()", typedRefs},
 	{"internal/abi/functypes.go", "exact && same(i, j)", "exact && (same(i, j) || true)", typedRefs},
+	{"internal/abi/functypes.go", "heap == want || ValType(t.heap().within) == want", "heap == want || want == heapExtern || ValType(t.heap().within) == want", validExceptions},
+	{"internal/abi/functypes.go", "heap == want || ValType(t.heap().within) == want", "heap == want || want != heapExtern", validExceptions},
+	{"wasmfront/validate/exceptions.go", "wasmfront.ExnRef.NotNull(), takes[last]", "wasmfront.ExnRef, takes[last]", validExceptions},
+	{"wasmfront/validate/exceptions.go", "v.label(at, c.Label)", "v.label(at, max(c.Label, 1)-1)", validExceptions},
+	{"wasmfront/validate/exceptions.go", "!v.matchAll(brings, takes)", "!v.unreachable && !v.matchAll(brings, takes)", validExceptions},
+	{"wasmfront/validate/exceptions.go", "\tv.pass(at, len(takes))\n", "", validExceptions},
+	{"wasmfront/validate/exceptions.go", "k != wasmfront.BlockTry && k != wasmfront.BlockCatch {", "k != wasmfront.BlockTry && k != wasmfront.BlockCatch && k != wasmfront.BlockCatchAll {", validExceptions},
+	{"wasmfront/validate/exceptions.go", "k != wasmfront.BlockTry {", "k != wasmfront.BlockTry && k != wasmfront.BlockCatch {", validExceptions},
+	{"wasmfront/validate/exceptions.go", "\tv.label(op.Offset, op.Index)\n", "", validExceptions},
+	{"wasmfront/validate/exceptions.go", "f.Kind != wasmfront.BlockCatch && f.Kind != wasmfront.BlockCatchAll", "f.Kind != wasmfront.BlockCatch && f.Kind != wasmfront.BlockCatchAll && f.Kind != wasmfront.BlockTry", validExceptions},
+	{"wasmfront/validate/module.go", "len(c.m.Types[t.Type].Results) > 0", "len(c.m.Types[t.Type].Results) > 1", validExceptions},
+	{"wasmfront/decode.go", "attribute != exception", "attribute > 1", validExceptions},
+	{"wasmfront/encode/encode.go", "t.OrNull().Code()", "t.Base().Code()", readExceptions},
+	{"wasmfront/wat/try.go", "\ta.endLabel(f)\n\ta.immediates(wasmfront.OpDelegate)\n", "\ta.immediates(wasmfront.OpDelegate)\n\ta.endLabel(f)\n", readExceptions},
+	{"wasmfront/wat/try.go", "case f.kind == frameDoDone && t.Is(\"delegate\")", "case catches && t.Is(\"delegate\")", readExceptions},
+	{"wasmfront/printer/body.go", "\tif kind == wasmfront.BlockTryTable { // whose", "\tb.open(kind, label)\n\tb.close()\n\tif b.open(kind, label); kind == wasmfront.BlockTryTable { // whose", writeExceptions},
+	{"wasmfront/names.go", ", SpaceTag: len(m.Tags)", "", writeExceptions},
+	{"internal/reduce/code.go", "label(in.Index+1) - 1", "label(in.Index)", editedExceptions},
 	{"clif/module.go", "s.Typed.Record != t.Typed.Record", "false", typedRefs},
 	{"clif/interp/instance.go", "t.own != d.OwnType()", "t.Elem != d.Elem", typedRefs},
 	{"host/inproc/instance.go", "have != want && (g.mutable || !have.Matches(want))", "!have.Matches(want)", typedRefs},
@@ -229,7 +257,41 @@ var kept = []keptFault{
 	{"checker/edit.go", "\tc.eraseRegs(c.scratch.OfClass(regalloc.Int))\n", "", halves},
 	{"checker/edit.go", "case !info.Storable || ", "case ", halves},
 	{"checker/edit.go", " || e.Bytes != info.Bytes:", ":", halves},
-	{"checker/edit.go", "!ok || !e.To.IsSlot():", "!ok:", halves},
+	{"checker/edit.go", "!ok || !e.To.IsSlot() && (!e.To.IsArg() || e.Point != c.outgoing):", "!ok:", halves},
+	{"checker/edit.go", "!ok || !e.To.IsSlot() && (!e.To.IsArg() || e.Point != c.outgoing):", "!ok || !e.To.IsSlot():", ends},
+	{"checker/edit.go", "regs&^c.writeable != 0 || e.To.IsArg() && e.Point != c.outgoing ||", "regs&^c.writeable != 0 ||", ends},
+	{"checker/edit.go", "regs&^c.writeable != 0 || e.To.IsArg() && e.Point != c.outgoing ||", "regs&^c.writeable != 0 || e.To.IsArg() ||", ends},
+	{"checker/inst.go", "uint32(op.Arg) >= c.argWords", "uint32(op.Arg) > c.argWords", ends},
+	{"checker/inst.go", "c.v[op.VReg].name&halfBit == 0 && c.in.Insts[i]", "c.in.Insts[i]", ends},
+	{"checker/inst.go", " && c.isTouched(loc, name)", " && false", ends},
+	{"checker/inst.go", " && !c.env.CalleeSaved.Has(op.PReg()):", ":", ends},
+	{"checker/inst.go", "(regalloc.Safepoint|leaving) != 0", "regalloc.Safepoint != 0", ends},
+	{"checker/inst.go", "return loc, ok && a == regalloc.InArg(int(op.Arg))", "return loc, ok", ends},
+	{"checker/prepare.go", " || succs != 0)", ")", ends},
+	{"checker/prepare.go", " || succs != 2)", ")", ends},
+	{"checker/inst.go", "\tcase info.Flags&regalloc.IsTerminator == 0:\n", "\tcase false:\n", ends},
+	{"checker/checker.go", "\t\t\tc.locs[loc] = fact{}\n\t\t\tcontinue\n", "\t\t\tcontinue\n", ends},
+	{"checker/checker.go", "w < loc+n; w++ {\n\t\t\tc.setWord(w, fact{})", "w < loc; w++ {\n\t\t\tc.setWord(w, fact{})", ends},
+	{"checker/checker.go", "slices.Contains(c.in.ArgsOf(*e), op.VReg)", "slices.Contains(c.in.ArgsOf(*e), ^op.VReg)", ends},
+	{"checker/checker.go", "\tif more > 0 {\n\t\tc.fork(normal)", "\tif false {\n\t\tc.fork(normal)", ends},
+	{"checker/checker.go", "Flags&regalloc.MayThrow == 0 {", "Flags&regalloc.MayThrow != 1<<7 {", ends},
+	{"checker/edge.go", "if k == 1 && c.in.Insts[end]", "if k == 0 && c.in.Insts[end]", ends},
+	{"checker/edge.go", "if k == 1 && c.in.Insts[end]", "if k > 1 && c.in.Insts[end]", ends},
+	{"regalloc/parmove/parmove.go", "if r.SetAside(moves) > 0 {", "if false {", overlaps},
+	{"regalloc/parmove/parmove.go", "first != uint32(m.From.Index())", "first > uint32(m.From.Index())", overlaps},
+	{"regalloc/parmove/parmove.go", "w < m.To.Index()+words(m.Bytes); w++", "w < m.To.Index()+1; w++", overlaps},
+	{"regalloc/parmove/parmove.go", "\t\tnext += 2\n", "", overlaps},
+	{"regalloc/flow/wrap.go", "(regalloc.IsReturn|regalloc.IsTailCall) != 0 {\n\t\t\treturn true", "regalloc.IsReturn != 0 {\n\t\t\treturn true", savedWays},
+	{"regalloc/flow/resolve.go", "; g.loc != to {", "; g.loc != to && !to.IsArg() {", endsLinear},
+	{"regalloc/flow/emit.go", "em.Out.SlotWords = extra + n", "em.Out.SlotWords = extra + 2", endsLinear},
+	{"regalloc/ssa/demand.go", "if o.Constraint >= regalloc.Fixed {", "if o.Constraint == regalloc.Fixed {", endsSSA},
+	{"regalloc/local/walk.go", "a.between > 1 || aside > 0", "a.between > 1", endsLocal},
+	{"regalloc/local/walk.go", "if a.throwsTo(p, b) {", "if false {", endsLocal},
+	{"regalloc/local/walk.go", "[info.Succs.Start].To) != b", "[info.Succs.Start].To) == b", endsLocal},
+	{"regalloc/local/walk.go", "extraSlot(max(1, aside))", "extraSlot(1)", endsLocal},
+	{"regalloc/local/general.go", "inst.Flags&regalloc.IsTailCall != 0", "inst.Flags&regalloc.IsTailCall == 1<<7", endsLocal},
+	{"regalloc/local/scan.go", "\t\tif o.Access.Reads() {\n\t\t\tbreak\n\t\t}\n", "", endsLocal},
+	{"regalloc/local/refs.go", "into := a.refsInto(uint32(e.To))", "into := a.refsInto(uint32(a.in.SuccsOf(regalloc.Block(b))[0].To + 0*e.To))", endsLocal},
 	{"backend/isa/x64/abi.go", "r := saved.Last()", "r := saved.First()", frames},
 	{"backend/isa/x64/abi.go", "n > pageSize-16)", "n > pageSize)", frames},
 	{"backend/isa/x64/abi.go", "op(e, backend.Inst{Op: asm.Push}, asm.RAX)\n\t\t\tn -= 8\n", "op(e, backend.Inst{Op: asm.Push}, asm.RAX)\n", frames},

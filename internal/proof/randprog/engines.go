@@ -178,7 +178,7 @@ func trapOf(err error) (r Result, _ error) {
 
 // Judge runs a program under wazero's interpreter. The globals named in counters, of type i64, are read at the end.
 func Judge(ctx context.Context, p *Program, counters ...string) (*Outcome, []uint64, error) {
-	rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesTypedFunctionReferences|experimental.CoreFeaturesExceptionHandling).WithCloseOnContextDone(true))
+	rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesTypedFunctionReferences|experimental.CoreFeaturesTailCall|experimental.CoreFeaturesExceptionHandling).WithCloseOnContextDone(true))
 	defer rt.Close(context.Background())
 	o, g := &Outcome{}, &guest{}
 	note := api.GoFunc(func(_ context.Context, stack []uint64) { stack[0] = g.react(p, o, stack[0]) })

@@ -39,9 +39,16 @@ func GenerateTyped(seed uint64, all bool) *Program {
 	}), seed%2 == 1)
 }
 
+// GenerateTails makes the program of a seed with tail calls, and some with vectors or typed function references. The judge knows them.
+func GenerateTails(seed uint64) *Program {
+	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{Tails: true, Vectors: seed%4 == 1, TypedRefs: seed%4 == 2,
+		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5], Small: seed%5 < 3,
+	}), seed%2 == 1)
+}
+
 // GenerateExceptions makes the program of a seed with exceptions, which the judge knows if legacy is not set: then some are of the legacy proposal, and some of both. vectors says that there are vectors too.
 func GenerateExceptions(seed uint64, legacy, vectors bool) *Program {
-	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{Exceptions: !legacy || seed%4 > 1, Legacy: legacy, Vectors: vectors,
+	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{Exceptions: !legacy || seed%4 > 1, Legacy: legacy, Vectors: vectors, Tails: seed%7 > 4,
 		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5], Small: seed%5 > 2,
 	}), seed%2 == 1)
 }

@@ -25,12 +25,12 @@ const funcThrows = 1
 
 var envTags = []tag{{params: "l", imported: "t0"}, {params: "l", imported: "t1"}, {params: "il", imported: "t2"}}
 
-// exceptions reports whether there are exceptions of any kind.
-func (c *Config) exceptions() bool { return c.Exceptions || c.Legacy }
+// throws reports whether modules have tags.
+func (c *Config) throws() bool { return c.Exceptions || c.Legacy }
 
 // declareTags chooses the tags: those of the environment first.
 func (g *gen) declareTags() {
-	if !g.cfg.exceptions() {
+	if !g.cfg.throws() {
 		return
 	}
 	g.tags = append(g.tags, envTags...)
@@ -51,7 +51,7 @@ func (g *gen) declareTags() {
 
 // wideResults returns types of more results than registers are for, if there are exceptions, now and then.
 func (g *gen) wideResults() (string, bool) {
-	if !g.cfg.exceptions() || g.r.IntN(4) > 0 {
+	if !g.cfg.throws() || g.r.IntN(4) > 0 {
 		return "", false
 	}
 	return g.typeList(5+g.r.IntN(6), "illfd"), true
@@ -378,7 +378,7 @@ func (f *fgen) catching() int {
 
 // smallThrow makes a small function throw now and then, and catch. Without a budget there are no calls but of those before it.
 func (f *fgen) smallThrow() {
-	if !f.cfg.exceptions() || !f.chance(2) {
+	if !f.cfg.throws() || !f.chance(2) {
 		return
 	}
 	f.budget = 0

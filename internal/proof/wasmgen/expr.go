@@ -34,7 +34,7 @@ func operators() (num, ld, st map[byte][]wasmfront.Opcode) {
 type label struct {
 	types    string // of the operands of a branch to it
 	reserved bool   // only its own code branches to it: a counted loop
-	catches  bool   // it is in a catch of a legacy try
+	catches  bool   // it is that of a part that has caught an exception, for rethrow
 }
 
 // fgen generates one function body.
@@ -51,15 +51,15 @@ type fgen struct {
 	budget  int
 	depth   int // of expressions
 	loops   int // open loops
-	tries   int // open bodies of blocks that catch
 	smallAt int // the number of a small function, else 0
 	reads   []reading
+	tries   int // open bodies of blocks that catch
 }
 
 func (g *gen) function(s sig) []byte {
 	f := &fgen{gen: g, sig: s, budget: g.cfg.Size/2 + g.r.IntN(g.cfg.Size), locals: []byte(s.params)}
 	f.locals = append(f.locals, g.typeList(1+g.length(10), "iillfdrx")...)
-	if g.cfg.exceptions() { // enough that some are in registers which calls keep, and some are not
+	if g.cfg.throws() { // enough that some are in registers which calls keep, and some are not
 		f.locals = append(f.locals, g.typeList(g.length(20), "iillfdrx")...)
 	}
 	f.busy = make([]bool, len(f.locals))
@@ -68,7 +68,9 @@ func (g *gen) function(s sig) []byte {
 	for f.budget > 0 {
 		f.statement()
 	}
-	f.produceAll(s.results)
+	if !f.tailCall() {
+		f.produceAll(s.results)
+	}
 	f.op(wasmfront.OpEnd)
 	return append(f.localTypes(), f.b...)
 }
@@ -496,18 +498,24 @@ func (f *fgen) call(i int) {
 	s := f.funcs[i]
 	if f.smallAt == 0 && f.chance(3) {
 		f.produceAll(s.params)
-		slot, table := f.r.IntN(tableLen), f.r.IntN(2)
-		if f.cfg.NoTraps || !f.chance(4) { // make sure that the function is there
-			f.konst('i', uint64(slot))
-			f.opIndex(wasmfront.OpRefFunc, i)
-			f.opIndex(wasmfront.OpTableSet, table)
-			f.konst('i', uint64(slot))
-		} else {
-			f.small(tableLen)
-		}
+		table := f.tableWith(i)
 		f.opIndex(wasmfront.OpCallIndirect, f.typeIndex(s), table)
 		return
 	}
 	f.produceAll(s.params)
 	f.opIndex(wasmfront.OpCall, i)
+}
+
+// tableWith pushes an index, and returns a table that most often has function i there.
+func (f *fgen) tableWith(i int) (table int) {
+	slot, table := f.r.IntN(tableLen), f.r.IntN(2)
+	if f.cfg.NoTraps || !f.chance(4) { // make sure that the function is there
+		f.konst('i', uint64(slot))
+		f.opIndex(wasmfront.OpRefFunc, i)
+		f.opIndex(wasmfront.OpTableSet, table)
+		f.konst('i', uint64(slot))
+	} else {
+		f.small(tableLen)
+	}
+	return table
 }

@@ -30,8 +30,11 @@ type Config struct {
 	Vectors, Relaxed bool
 	// TypedRefs makes typed function references too, TypedAll also what wazero refuses or misreads: indirect calls through tables of them, and selects of them.
 	TypedRefs, TypedAll bool
-	// Exceptions makes exceptions of the new proposal too, Legacy those of the legacy one.
+	// Exceptions makes tags, throws and try_tables, Legacy the tries of legacy exceptions with the same tags. Some engines take a module with one of the two only. Exceptions may
+	// leave exported functions, also where nothing traps.
 	Exceptions, Legacy bool
+	// Tails makes tail calls too.
+	Tails bool
 	// TornStores lets stores of vectors cross the end of memory. AArch64 may then write what is in front of it.
 	TornStores bool
 }
@@ -93,7 +96,8 @@ type gen struct {
 	closed []int
 	// typed is the function whose type the typed tables have, or -1.
 	typed int
-	tags  []tag
+	// tags are those of the environment first; none without exceptions.
+	tags []tag
 	// exnGlobal is the global for references to exceptions, if there is one.
 	exnGlobal int
 	// imported is how many functions are imported.
@@ -143,7 +147,7 @@ func generate(r choices, cfg Config) *Program {
 	}
 	g.importMemory, g.importTable = g.r.IntN(4) == 0, g.r.IntN(4) == 0
 	g.declare()
-	p := &Program{Env: envModule(cfg.exceptions()), AnyNaN: cfg.RawNaNs || cfg.LateNaNs, Tags: cfg.exceptions()}
+	p := &Program{Env: envModule(cfg.throws()), AnyNaN: cfg.RawNaNs || cfg.LateNaNs, Tags: cfg.throws()}
 	for i := g.imported; i < len(g.funcs); i++ {
 		if i >= g.firstSmall {
 			g.bodies = append(g.bodies, g.smallFunction(i))
@@ -201,7 +205,7 @@ func (g *gen) declare() {
 		}
 	}
 	g.funcs = []sig{{"l", "l"}}
-	if g.cfg.exceptions() {
+	if g.cfg.throws() {
 		g.funcs = append(g.funcs, g.funcs[funcNote])
 	}
 	g.imported = len(g.funcs)
@@ -210,6 +214,7 @@ func (g *gen) declare() {
 		if wide, ok := g.wideResults(); ok {
 			s.results = wide
 		}
+		s.results = g.tailResults(s.results)
 		g.funcs = append(g.funcs, s)
 	}
 	g.declareSmall()
@@ -347,7 +352,7 @@ func resetBody() []byte {
 func (g *gen) module() []byte {
 	reset := g.typeIndex(sig{})
 	imports := [][]byte{cat(name("env"), name("note"), []byte{0}, leb(uint64(g.typeIndex(g.funcs[0]))))}
-	if g.cfg.exceptions() {
+	if g.cfg.throws() {
 		imports = append(imports, cat(name("env"), name("throws"), []byte{0}, leb(uint64(g.typeIndex(g.funcs[funcThrows])))))
 	}
 	imports = append(imports, g.tagImports()...)
@@ -436,14 +441,14 @@ func (g *gen) datas() []byte {
 
 // envModule returns the provider of imports: one global under two names, a function
 // that changes it, a memory and a table, and what throws.
-func envModule(exceptions bool) []byte {
+func envModule(throws bool) []byte {
 	// note(x) = g = g*31 + x
 	note := cat([]byte{0, 0x23, 0}, constant('l', 31), []byte{0x7E, 0x20, 0, 0x7C, 0x24, 0, 0x23, 0, 0x0B})
 	types, funcs, codes := [][]byte{sig{"l", "l"}.encode()}, [][]byte{{0}}, [][]byte{sized(note)}
 	exports := [][]byte{cat(name("note"), []byte{0, 0}), cat(name("g0"), []byte{3, 0}), cat(name("g1"), []byte{3, 0}),
 		cat(name("memory"), []byte{2, 0}), cat(name("table"), []byte{1, 0})}
 	var tags []byte
-	if exceptions {
+	if throws {
 		e := EnvExceptions(len(types), len(funcs))
 		types, funcs, codes, exports = append(types, e.Types...), append(funcs, []byte{0}), append(codes, e.Code), append(exports, e.Exports...)
 		tags = e.Section

@@ -18,7 +18,7 @@ func (g *gen) declareSmall() {
 		g.funcs = append(g.funcs, sig{recursiveParams, "l"})
 	}
 	for range g.r.IntN(5) {
-		results := g.typeList(1+g.r.IntN(5)/4, "iillfd")
+		results := g.tailResults(g.typeList(1+g.r.IntN(5)/4, "iillfd"))
 		g.funcs = append(g.funcs, sig{g.typeList(g.r.IntN(4), "iillfd"), results})
 	}
 }
@@ -39,7 +39,9 @@ func (g *gen) smallFunction(i int) []byte {
 		f.busy[n] = f.chance(2)
 	}
 	f.smallThrow()
-	f.produceAll(s.results)
+	if !f.tailCall() {
+		f.produceAll(s.results)
+	}
 	f.op(wasmfront.OpEnd)
 	return append(f.localTypes(), f.b...)
 }

@@ -11,7 +11,7 @@ func (f *fgen) statement() {
 		f.typedStatement()
 		return
 	}
-	if f.cfg.exceptions() && f.chance(4) {
+	if len(f.tags) > 0 && f.chance(4) {
 		f.exceptionStatement()
 		return
 	}
@@ -149,7 +149,7 @@ func (f *fgen) finishBlock(params, results string) {
 
 // block pushes results from a block, an if, or a loop.
 func (f *fgen) block(results string) {
-	if f.cfg.exceptions() && f.smallAt == 0 && f.chance(3) {
+	if f.cfg.throws() && f.smallAt == 0 && f.chance(3) {
 		f.try(results)
 		return
 	}
@@ -371,8 +371,10 @@ func (f *fgen) leave() {
 		f.produceAll(f.labelTypes(depth))
 		f.opIndex(wasmfront.OpBr, depth)
 	case n < 6:
-		f.produceAll(f.sig.results)
-		f.op(wasmfront.OpReturn)
+		if !f.tailCall() {
+			f.produceAll(f.sig.results)
+			f.op(wasmfront.OpReturn)
+		}
 	case n < 7 && !f.cfg.NoTraps:
 		f.op(wasmfront.OpUnreachable)
 	default:

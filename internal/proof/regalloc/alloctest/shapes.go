@@ -287,6 +287,8 @@ func Pathological(t *testing.T, fresh func() Allocator, full bool) {
 		{"calls", calls, 50000},
 		{"loop with many arms", func(n int) *regalloc.Input { in, _ := Dispatcher(n, 40); return in }, 10000},
 		{"rare code again and again", rareChain, 10000},
+		{"tail calls", tailCalls, 5000},
+		{"calls that may throw", throws, 20000},
 	} {
 		a := fresh()
 		var out regalloc.Output

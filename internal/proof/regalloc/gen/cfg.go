@@ -33,6 +33,18 @@ func (g *gen) makeGraph() {
 		}
 		g.blocks[b].cold = g.chance(0.08)
 	}
+	if n > 4 && g.chance(g.cfg.ThrowRate) {
+		g.shareHandler(n/2 + g.IntN(n/2))
+	}
+}
+
+// shareHandler makes h the second way out of many blocks in front of it, as handlers of loops and of whole functions are.
+func (g *gen) shareHandler(h int) {
+	for b := range h {
+		if len(g.blocks[b].succs) == 1 && g.chance(0.4) {
+			g.connect(b, h)
+		}
+	}
 }
 
 func (g *gen) connect(from, to int) {

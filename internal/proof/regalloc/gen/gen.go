@@ -83,7 +83,7 @@ func Varied(r Choices) Config {
 		c.NestRate, c.IrreducibleRate = 0.5, 0.05
 	case 7:
 		c.Quick, c.Blocks, c.Insts, c.CallRate, c.LoopRate, c.TerminatorDefRate = true, 24, 8, 0.02, 0.03, 0
-		c.ThrowRate = 0
+		c.ThrowRate = 0.05
 	case 8:
 		c.ThrowRate, c.TailCallRate, c.LoopRate, c.ParamRate = 0.8, 0.9, 0.2, 0.6
 	}
