@@ -140,10 +140,10 @@ var faults = [...]fault{
 	{name: "throw: result stored in the handler", plant: storeResult},
 	{name: "throw: stack-map entry missing", plant: forgetThrown},
 	{name: "throw: wrong location of a result", plant: misplaced(func(m *mutant, k int, op regalloc.Operand) bool {
-		return op.Access.Defines() && isThrowing(m, k)
+		return op.Access.Defines() && op.Constraint <= regalloc.Reg && isThrowing(m, k)
 	})},
 	{name: "throw: wrong location of an argument", plant: misplaced(func(m *mutant, k int, op regalloc.Operand) bool {
-		return op.Access.Reads() && isThrowing(m, k)
+		return op.Access.Reads() && op.Constraint <= regalloc.Reg && isThrowing(m, k)
 	})},
 	{name: "throw: edit at the handler dropped", plant: func(m *mutant) bool {
 		_, b, found := m.handler(func(_ regalloc.Inst, b regalloc.Block) bool {
