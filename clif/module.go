@@ -214,8 +214,6 @@ type Module struct {
 	HasStart bool
 
 	NumImportedFuncs int
-	// HasExceptions says that functions may have instructions for exceptions.
-	HasExceptions bool
 	// HasNonzero says that FuncDecl.Nonzero of a function may be set.
 	HasNonzero bool
 }
