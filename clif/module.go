@@ -214,9 +214,6 @@ type Module struct {
 	HasStart bool
 
 	NumImportedFuncs int
-	// HasExceptions says that functions may have instructions for exceptions. Translation sets it if there are tags; the few modules that have such functions without any tag are known
-	// once these have been translated.
-	HasExceptions bool
 	// HasNonzero says that FuncDecl.Nonzero of a function may be set.
 	HasNonzero bool
 }

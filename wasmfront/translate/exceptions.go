@@ -71,7 +71,6 @@ func (t *Translator) openTry(op *wasmfront.Operator, kind wasmfront.BlockKind) *
 		t.pushDead(kind)
 		return nil
 	}
-	t.handles = true
 	fr := t.pushFrame(kind, op.Results, len(t.stack)-len(op.Params))
 	fr.try = &try{pad: clif.NoBlock, caught: clif.NoValue, next: clif.NoBlock}
 	t.handlers = stop.Append(t.f.Stop, t.handlers, len(t.frames)-1)
@@ -310,7 +309,6 @@ func (t *Translator) throwTo(to *frame, c *wasmfront.Catch, tag uint32, args []c
 }
 
 func (t *Translator) throwRef(*wasmfront.Operator, *handler) {
-	t.handles = true
 	x := t.pop()
 	t.b.TrapIf(t.isNull(x), abi.TrapNullReference)
 	t.b.ExnOpen(x)
