@@ -32,11 +32,19 @@ func (l *Place) assign(dst *abi.Sig, sig *clif.Signature) {
 	l.Target.Conv.Assign(dst, l.kinds[0], l.kinds[1])
 }
 
-// signature lays out the function's own signature.
-func (l *Place) signature() {
+// signature lays out the function's own signature, and its argument area, at the end of which are its own arguments and those of each tail call.
+func (l *Emit) signature() {
 	l.assign(&l.fnSig, l.F.Signature())
-	l.code.PopBytes = l.fnSig.ArgBytes(l.Target.Conv)
-	l.code.In.ArgWords = l.code.PopBytes / 8
+	own := l.fnSig.ArgBytes(l.Target.Conv)
+	area := own
+	for _, b := range l.F.Layout {
+		l.F.Stop.Poll()
+		if d := &l.F.Insts[l.F.Terminator(b)]; d.Op.IsTailCall() {
+			l.assign(&l.sig, l.Mod.CalleeSig(d))
+			area = max(area, l.sig.ArgBytes(l.Target.Conv))
+		}
+	}
+	l.code.In.ArgWords, l.code.PopBytes, l.code.GrowBytes = area/8, area, area-own
 	if l.fnSig.HasHidden() {
 		l.hidden = l.NewVReg(clif.I64)
 	}
@@ -50,11 +58,11 @@ func regOf(loc abi.Loc) regalloc.PReg {
 	return regalloc.IntReg(int(loc.Reg))
 }
 
-func argDef(v regalloc.VReg, loc abi.Loc) regalloc.Operand {
+func (l *Query) argDef(v regalloc.VReg, loc abi.Loc) regalloc.Operand {
 	if loc.InReg {
 		return regalloc.FixedDef(v, regOf(loc))
 	}
-	return regalloc.StackArgDef(v, int(loc.Word))
+	return regalloc.StackArgDef(v, l.code.GrowBytes/8+int(loc.Word))
 }
 
 // Hidden returns the register that holds the address of the caller's result area,
@@ -119,6 +127,45 @@ func (l *Emit) Call(d *clif.InstData, sig *clif.Signature, in Inst, uses ...rega
 			l.loadReg(Address{Mode: ModeLocal, Disp: 8 * int32(loc.Word)}, l.Def(d, n))
 		}
 	}
+}
+
+// TailCall appends a tail call of a function with the signature sig, which is like Call: but its arguments on the stack are operands, as they go where those of the
+// function itself are, and the result area is that of the function's caller.
+func (l *Emit) TailCall(d *clif.InstData, sig *clif.Signature, in Inst, uses ...regalloc.Operand) {
+	s := &l.sig
+	l.assign(s, sig)
+	pop := s.ArgBytes(l.Target.Conv)
+	in.SetPopped(pop)
+	args := l.F.ListOperands(d)
+	first := len(l.words)
+	for n, v := range args {
+		if loc := s.Args[n]; !loc.InReg {
+			l.words = append(l.words, regalloc.StackArgUse(l.wholeWord(clif.Value(v)), l.code.In.ArgWords-pop/8+int(loc.Word)))
+		}
+	}
+	l.Ops = append(l.Ops, uses...)
+	if s.HasHidden() {
+		l.Ops = append(l.Ops, regalloc.FixedUse(l.hidden, regalloc.IntReg(int(s.HiddenReg))))
+	}
+	for n, v := range args {
+		if loc := s.Args[n]; loc.InReg {
+			l.Ops = append(l.Ops, regalloc.FixedUse(l.Use(clif.Value(v)), regOf(loc)))
+		}
+	}
+	l.Ops = append(l.Ops, l.words[first:]...)
+	l.words = l.words[:first]
+	l.Push(in, regalloc.IsTerminator|regalloc.IsTailCall)
+}
+
+// wholeWord returns a register of at least 8 bytes with the value v.
+func (l *Emit) wholeWord(v clif.Value) regalloc.VReg {
+	r := l.Use(v)
+	if l.BytesOfVReg(r) >= 8 {
+		return r
+	}
+	wide := l.NewVReg(clif.I64)
+	l.Emit(Inst{Op: l.Target.Common.Copy, Size: 4}, r, wide)
+	return wide
 }
 
 // HelperCall appends a call of a helper: integer arguments in registers, result

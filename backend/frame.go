@@ -20,8 +20,9 @@ type Frame struct {
 	Slots, Locals, Args int32
 	// Size is how far the stack pointer drops below the frame pointer, a multiple of 16.
 	Size int
-	// Pop is how many bytes of arguments are popped on return.
-	Pop int
+	// Pop is how many bytes of arguments are popped on return, and Grow by how many of them the function makes the argument area longer at its entry, for those of its
+	// tail calls. Both are multiples of 16.
+	Pop, Grow int
 
 	// at is, by word of the spill area, where it is, unless the words are in order.
 	at []int32
@@ -76,7 +77,7 @@ func (l *frameLayout) layout(t *Target, vc *VCode, out *regalloc.Output) (fr Fra
 	n += vc.OutArgBytes
 	fr.Args = 16 // the caller's frame pointer, the return address
 	fr.Size = alignUp(n, 16)
-	fr.Pop = vc.PopBytes
+	fr.Pop, fr.Grow = vc.PopBytes, vc.GrowBytes
 	if near := t.ShortFrame/8 - fr.Saved.Len(); t.ShortFrame > 0 && out.SlotWords > near {
 		fr.at = l.orderSlots(out, slotArea{stop: vc.In.Stop, start: fr.Slots, unit: align / 8, near: max(near, 0)})
 	}

@@ -16,11 +16,14 @@ type FrameStep struct {
 // SavedRows are the rows that save or restore callee-saved registers, by class: two registers, or 0 if there is no such row, and one.
 type SavedRows [regalloc.NumClasses]struct{ Pair, One Op }
 
-// prologueCode emits the function's entry, which saves the frame pointer, and, if saves is set, the callee-saved registers. Only a landing pad may precede the
-// steps that set up the frame.
+// prologueCode emits the function's entry, which saves the frame pointer, and, if saves is set, the callee-saved registers. Only a landing pad, and what makes the argument
+// area longer, may precede the steps that set up the frame.
 func (e *Emitter) prologueCode(saves bool) {
 	if e.Addressed {
 		e.Buf.PutBytes(e.Target.Entry)
+	}
+	if e.Frame.Grow > 0 {
+		e.Target.LowerStack(e, GrownArgs)
 	}
 	e.prologue = e.Buf.Offset()
 	for i := range e.Target.SetUp {
@@ -28,7 +31,11 @@ func (e *Emitter) prologueCode(saves bool) {
 		e.to = InRegs(step.Regs...)
 		e.Target.Emit(e, &step.Inst, e.to[:], 0)
 	}
-	e.Target.LowerStack(e, saves)
+	body := Body
+	if saves {
+		body = SavingBody
+	}
+	e.Target.LowerStack(e, body)
 }
 
 // Save saves the callee-saved registers of the frame, and Restore restores them.

@@ -70,6 +70,7 @@ type Emit struct {
 
 	sig   abi.Sig            // of the call being lowered
 	flags regalloc.InstFlags // of calls of functions that are lowered
+	words []regalloc.Operand // of the tail call being lowered: arguments on the stack
 
 	control *rewrite.Control // nil: all rules apply, and nothing is recorded
 	trace   *Trace           // nil unless tracing
@@ -340,7 +341,7 @@ func (l *lowering) lowerArgs(vregs []regalloc.VReg) {
 	}
 	for i, v := range vregs {
 		if v != regalloc.NoVReg {
-			l.Ops = append(l.Ops, argDef(v, l.fnSig.Args[i]))
+			l.Ops = append(l.Ops, l.argDef(v, l.fnSig.Args[i]))
 		}
 	}
 	l.Push(Inst{Op: OpArgs}, 0)

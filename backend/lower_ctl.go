@@ -241,6 +241,23 @@ func lowerCallRef(l *Emit, _ clif.Inst, d *clif.InstData) {
 	l.Call(d, &l.Mod.Sigs[d.Aux], in, regalloc.UseOf(l.Use(d.ArgA()), regalloc.Reg))
 }
 
+func lowerReturnCall(l *Emit, _ clif.Inst, d *clif.InstData) {
+	fn := clif.FuncIndex(d.Aux)
+	in := Inst{Op: l.Target.Common.TailCall}.OfSymbol(SymFunc(d.Aux))
+	if l.Layout.IsImport(fn) {
+		in = Inst{Op: l.Target.Common.TailCallInd, Size: 8}
+		a := InstanceAt(l.Layout.Import(fn))
+		a.Set(&in)
+	}
+	l.TailCall(d, l.Mod.FuncSig(fn), in)
+}
+
+func lowerReturnCallRef(l *Emit, _ clif.Inst, d *clif.InstData) {
+	code := l.NewVReg(clif.I64)
+	l.loadWord(Based(l.Use(d.ArgA()), abi.DescCode), code)
+	l.TailCall(d, &l.Mod.Sigs[d.Aux], Inst{Op: l.Target.Common.TailCallReg, Size: 8}, regalloc.FixedUse(code, l.Target.TailCallee))
+}
+
 func lowerReturn(l *Emit, _ clif.Inst, d *clif.InstData) {
 	for n, v := range l.F.ListOperands(d) {
 		if base, word, ok := l.Hidden(n); ok {

@@ -221,7 +221,7 @@ func (t *Shapes) verify(s *Shape, inst *Inst, operands []regalloc.Operand, vregs
 		}
 		bytes := vregs[op.VReg].Bytes
 		narrow := bytes == 4 && (k == t.wide(inst) || k >= own && vregs[operands[n-1].VReg].Bytes != 4)
-		if narrow || (bytes == 16) != (s.Vector && k == int(s.Addr)) {
+		if narrow || (bytes == 16) != (s.Vector && k == int(s.Addr) && inst.Mode == ModeNone) {
 			return fmt.Errorf("operand %d, %v, may be in a slot of another width than is read", k, op.VReg)
 		}
 	}

@@ -85,18 +85,32 @@ type Framing struct {
 	// Entry is the code at the entry of functions to which indirect calls lead, SetUp what follows it in all functions.
 	Entry []byte
 	SetUp []FrameStep
-	// LowerStack emits what follows SetUp: it lowers the stack pointer by Frame.Size, and, if saves is set, saves the callee-saved registers of
-	// Emitter.Frame, in at most Target.SavesBytes more than without.
-	LowerStack func(e *Emitter, saves bool)
+	// LowerStack emits what lowers the stack pointer at the entry, for a part of the frame. Each page is touched before the stack pointer moves further.
+	LowerStack func(e *Emitter, part FramePart)
 	// Saves and Restores are the rows that save callee-saved registers and restore them, SaveBytes how long they are for each register. FramePointer
 	// is their base.
 	Saves, Restores SavedRows
 	SaveBytes       uint32
 	FramePointer    regalloc.PReg
+	// TailCallee has the address that a tail call jumps to: it is neither an argument nor callee-saved.
+	TailCallee regalloc.PReg
 	// ShortFrame is how many bytes below the frame pointer, and above the stack pointer, short displacements reach. The slots that are
 	// used most are put there. 0: it does not matter.
 	ShortFrame int
 }
+
+// FramePart is a part of a frame that the prologue makes.
+type FramePart uint8
+
+// The parts.
+const (
+	// GrownArgs, in front of SetUp, makes the argument area longer by Frame.Grow, at its lower end. Down to where SetUp stores, all of it is touched by instructions that
+	// hosts know, since the frame pointer is still the caller's if one faults.
+	GrownArgs FramePart = iota
+	// Body and SavingBody, behind SetUp, are Frame.Size bytes. SavingBody also saves the callee-saved registers of the frame, in at most Target.SavesBytes more.
+	Body
+	SavingBody
+)
 
 // Branching decides where blocks are and what is between them, by how long code can become.
 type Branching struct {
@@ -156,6 +170,9 @@ type CommonRows struct {
 	Call, CallInd Op
 	// Ret restores and returns.
 	Ret Op
+	// TailCall jumps to function Inst.Symbol, TailCallInd to what the word at an address without registers points to, TailCallReg to an address in Framing.TailCallee: use. They
+	// restore first, as Ret does.
+	TailCall, TailCallInd, TailCallReg Op
 	// JumpTable compares the index with Inst.First, unless that is 0, and jumps to the first entry if it is below, else
 	// by jump table Inst.Table with Inst.Entries entries and the default: use, early temporary, def of a
 	// temporary. If the check is misspeculated, the index is 0, except in JumpTableBare. JumpChain does the same

@@ -12,7 +12,7 @@ import (
 func (e *Emitter) change(kind abi.CFIChangeKind, popped int) {
 	at := e.Buf.Offset()
 	e.clampChanges(at)
-	e.unwind = append(e.unwind, abi.CFIChange{Offset: at, Kind: kind, Popped: uint32(popped)})
+	e.unwind = append(e.unwind, abi.CFIChange{Offset: at, Kind: kind, Popped: int32(popped)})
 }
 
 // clampChanges moves changes behind the end of the code, from which branches have been dropped, to there.
@@ -43,6 +43,12 @@ func changeTo(saved bool) abi.CFIChangeKind {
 // LeftFrame notes that the instruction just emitted has restored frame pointer and stack pointer, or popped arguments, popped bytes
 // in all since then. The function returns before it does anything else.
 func (e *Emitter) LeftFrame(popped int) { e.change(abi.FrameLeft, popped) }
+
+// Lowered notes that the instruction just emitted, in front of the frame's setup, has put the stack pointer n bytes below the return address.
+func (e *Emitter) Lowered(n int) { e.change(abi.StackLowered, -n) }
+
+// ReturnMoved notes that the instruction just emitted, behind the frame, has put the return address n bytes above the stack pointer.
+func (e *Emitter) ReturnMoved(n int) { e.change(abi.ReturnMoved, -n) }
 
 // Returned notes that the function has returned with the instruction just emitted.
 func (e *Emitter) Returned() {

@@ -29,10 +29,12 @@ type VCode struct {
 	// LocalBytes and OutArgBytes are the sizes of the frame's area of hidden results and of
 	// the outgoing argument area.
 	LocalBytes, OutArgBytes int
-	// PopBytes is how many bytes of arguments the function pops on return.
-	PopBytes int
+	// PopBytes is how many bytes the argument area has, which the function pops on return. GrowBytes is how much longer it is than what the caller has pushed.
+	PopBytes, GrowBytes int
 	// HasCalls says that the function calls functions or helpers.
 	HasCalls bool
+	// HasExceptions says that the function uses the part of the instance data for exceptions, or catches.
+	HasExceptions bool
 	// HasVectors says that some registers are of 16 bytes: areas of the frame are aligned to as much.
 	HasVectors bool
 }

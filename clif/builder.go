@@ -261,6 +261,18 @@ func (b *Builder) ExnOpen(x Value) {
 	b.emit(InstData{Op: OpExnOpen, Type: Ref, Args: [3]uint32{uint32(x)}})
 }
 
+// ReturnCall ends the block with a tail call of function fn.
+func (b *Builder) ReturnCall(fn FuncIndex, args []Value) {
+	l := MakeList(b.F, args)
+	b.emit(InstData{Op: OpReturnCall, Aux: uint32(fn), Args: [3]uint32{0, l.Off, l.Len}})
+}
+
+// ReturnCallRef ends the block with a tail call of callee, which must be a function of type sig.
+func (b *Builder) ReturnCallRef(sig SigIndex, callee Value, args []Value) {
+	l := MakeList(b.F, args)
+	b.emit(InstData{Op: OpReturnCallRef, Aux: uint32(sig), Args: [3]uint32{uint32(callee), l.Off, l.Len}})
+}
+
 // Target makes a branch target.
 func (b *Builder) Target(blk Block, args []Value) Target {
 	f := b.F

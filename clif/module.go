@@ -214,8 +214,6 @@ type Module struct {
 	HasStart bool
 
 	NumImportedFuncs int
-	// HasExceptions says that functions may have instructions for exceptions.
-	HasExceptions bool
 	// HasNonzero says that FuncDecl.Nonzero of a function may be set.
 	HasNonzero bool
 }
@@ -228,3 +226,11 @@ func (m *Module) TagSig(i uint32) *Signature { return &m.Sigs[m.Tags[i].Sig] }
 
 // FuncSig returns the signature of function i.
 func (m *Module) FuncSig(i FuncIndex) *Signature { return &m.Sigs[m.Funcs[i].Sig] }
+
+// CalleeSig returns the signature of the function that d, a call, calls.
+func (m *Module) CalleeSig(d *InstData) *Signature {
+	if d.Op.Info().Entity == EntFunc {
+		return m.FuncSig(FuncIndex(d.Aux))
+	}
+	return &m.Sigs[d.Aux]
+}

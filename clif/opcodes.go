@@ -307,6 +307,8 @@ const (
 	OpReturn
 	OpCatch
 	OpRaise
+	OpReturnCall
+	OpReturnCallRef
 	NumOpcodes
 )
 
@@ -564,7 +566,13 @@ var opInfos = [NumOpcodes]OpInfo{
 	// Unwinds to the caller, with the exception that is under way.
 	OpRaise:  {Name: "raise", Format: FormatRaise, Effects: effect.Traps | effect.Control | effect.ReadException, Types: tNone},
 	OpReturn: {Name: "return", Format: FormatReturn, Effects: effect.Control, Types: tNone},
+	// Tail calls return what the callee returns, whose results have the types of the function's. The function's frame is gone while the callee runs.
+	OpReturnCall:    {Name: "return_call", Format: FormatCall, Effects: tailCall, Types: tNone, Entity: EntFunc},
+	OpReturnCallRef: {Name: "return_call_ref", Format: FormatCallRef, Effects: tailCall, Types: tNone, Entity: EntSig}, // as call_ref
 }
+
+// tailCall are the effects of a call that ends its block.
+const tailCall = effect.Traps | effect.Calls | effect.Control | effect.All
 
 // Info describes op.
 func (op Opcode) Info() *OpInfo { return &opInfos[op] }
@@ -588,6 +596,11 @@ func (op Opcode) IsPure() bool { return opInfos[op].Effects == effect.Pure }
 
 // IsTerminator reports whether op ends its block.
 func (op Opcode) IsTerminator() bool { return opInfos[op].Effects.Has(effect.Control) }
+
+// IsTailCall reports whether op calls a function in place of the one that it is in.
+func (op Opcode) IsTailCall() bool {
+	return opInfos[op].Effects.Has(effect.Control) && opInfos[op].Effects.Has(effect.Calls)
+}
 
 // HasResult reports whether op has one result, of the type ResultType. Calls have as many as their signature.
 func (op Opcode) HasResult() bool {

@@ -72,7 +72,7 @@ func TestOpcodeTable(t *testing.T) {
 		if !hasList && args != d.NumArgs() {
 			t.Errorf("%v: %d operands in the signature %q, %d in the format", op, args, info.Sig, d.NumArgs())
 		}
-		if op.IsTerminator() && info.Format != clif.FormatTrap && info.Format < clif.FormatJump {
+		if op.IsTerminator() && !op.IsTailCall() && info.Format != clif.FormatTrap && info.Format < clif.FormatJump {
 			t.Errorf("%v ends a block with format %d", op, info.Format)
 		}
 	}
@@ -104,7 +104,7 @@ func TestOpcodeEffects(t *testing.T) {
 		if calls != e.Has(effect.Calls) || calls && !e.Has(effect.Traps) {
 			t.Errorf("%v calls: %v, but its effects are %b", op, calls, e)
 		}
-		if control := info.Format == clif.FormatTrap || info.Format >= clif.FormatJump && !calls; control != e.Has(effect.Control) {
+		if control := info.Format == clif.FormatTrap || info.Format >= clif.FormatJump && !calls || op == clif.OpReturnCall || op == clif.OpReturnCallRef; control != e.Has(effect.Control) {
 			t.Errorf("%v ends its block: %v, but its effects are %b", op, control, e)
 		}
 	}
@@ -118,9 +118,9 @@ func TestStates(t *testing.T) {
 		want := clif.StateOf(op.Info().Effects.Written())
 		if op == clif.OpGlobalSet {
 			d.Aux, want = 1, m.GlobalState(1)
-		} else if op == clif.OpCall {
+		} else if op == clif.OpCall || op == clif.OpReturnCall {
 			want = clif.StateTable
-		} else if op == clif.OpCallRef {
+		} else if op == clif.OpCallRef || op == clif.OpReturnCallRef {
 			want = clif.AllState
 		}
 		if got := m.WrittenBy(&d); got != want {

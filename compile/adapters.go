@@ -77,7 +77,7 @@ type adapterCode struct {
 
 // leftFrame is as backend.Emitter.LeftFrame.
 func (b *adapterCode) leftFrame(popped int) {
-	b.changes = append(b.changes, abi.CFIChange{Offset: uint32(len(b.code)), Kind: abi.FrameLeft, Popped: uint32(popped)})
+	b.changes = append(b.changes, abi.CFIChange{Offset: uint32(len(b.code)), Kind: abi.FrameLeft, Popped: int32(popped)})
 }
 
 // setUpFrame begins the frame of a function; inst appends an instruction.

@@ -68,7 +68,7 @@ func (l *linker) findIslands(plain []uint32) *islands {
 			continue
 		}
 		for _, rel := range r.worker.relocs.at(r.relocs) {
-			if t := backend.SymRef(rel.Symbol).Func(); rel.Kind == reloc.Call26 && t >= first && t < n {
+			if t := backend.SymRef(rel.Symbol).Func(); (rel.Kind == reloc.Call26 || rel.Kind == reloc.Jump26) && t >= first && t < n {
 				add(s.first(i, rel.Offset, t), t)
 			}
 		}

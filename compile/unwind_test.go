@@ -20,13 +20,14 @@ import (
 )
 
 // unwindModule has functions with quick ways out, many values across calls, arguments and results on the stack, switches, and checks
-// whose traps stand aside.
+// whose traps stand aside, and tail calls with more and with fewer arguments than came in.
 const unwindModule = `(module
   (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
   (memory (export "memory") 1)
-  (table funcref (elem $walk $leaf))
+  (table funcref (elem $walk $leaf $fewer $grow))
   (type $way (func (param i32) (result i64)))
+  (type $more (func (param i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64) (result i64)))
   (func $walk (type $way) (local $a i64) (local $b i64) (local $c i64)
     (if (i32.lt_u (local.get 0) (i32.const 2)) (then (return (i64.load (local.get 0)))))
     (local.set $a (call $walk (i32.sub (local.get 0) (i32.const 1))))
@@ -46,6 +47,7 @@ const unwindModule = `(module
     (call $many (local.get 11) (local.get 10) (local.get 9) (local.get 8) (local.get 7) (local.get 6)
       (local.get 5) (local.get 4) (local.get 3) (local.get 2) (local.get 1) (i64.const 0)))
   (func $twice (param i32) (local $i i32)
+    (drop (call_indirect (type $way) (i32.const 1) (i32.const 3)))
     (loop $again
       (i64.store (i32.const 64) (call $walk (i32.const 6)))
       (call $many (i64.const 1) (i64.const 2) (i64.const 3) (i64.const 4) (i64.const 5) (i64.const 6)
@@ -53,7 +55,19 @@ const unwindModule = `(module
       drop drop drop drop drop drop
       (drop (call $write (i32.const 1) (i32.const 128) (i32.const 0) (i32.const 136)))
       (br_if $again (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get 0)))))
-  (func (export "_start") (call $twice (i32.const 1)) (call $exit (i32.const 0))))`
+  (func (export "_start") (call $twice (i32.const 1)) (call $exit (i32.const 0)))
+  (func $grow (type $way) (local $a i64) (local $b i64)
+    (local.set $a (call $walk (local.get 0)))
+    (local.set $b (call $leaf (local.get 0)))
+    (return_call_indirect (type $more) (i64.const 1) (local.get $b) (i64.const 3) (i64.const 4) (i64.const 5) (i64.const 6)
+      (i64.const 7) (i64.const 8) (local.get $a) (i64.const 10) (local.get $b) (local.get $a) (i32.const 2)))
+  (func $fewer (type $more) (local $a i64) (local $b i64)
+    (if (i64.eq (local.get 9) (i64.const 99)) (then (return_call_indirect (type $more) (local.get 11) (local.get 10) (local.get 9) (local.get 8)
+      (local.get 7) (local.get 6) (local.get 5) (local.get 4) (local.get 3) (local.get 2) (local.get 1) (local.get 0) (i32.const 2))))
+    (local.set $a (call $walk (i32.wrap_i64 (local.get 0))))
+    (local.set $b (call $leaf (i32.const 3)))
+    (i64.store (i32.const 72) (i64.add (local.get $a) (i64.mul (local.get 11) (local.get $b))))
+    (return_call_indirect (type $way) (i32.const 2) (i32.const 0))))`
 
 // TestUnwind steps through programs with gdb. At each instruction, backtraces by .eh_frame have the calls that have not returned, out to the
 // program's beginning, and give what the callee-saved registers held at each.

@@ -113,6 +113,12 @@ func (e *frameEncoder) advance(to uint32) {
 
 // frame encodes the whole of it. What changes only at the end of the function, or changes back at once, is left out.
 func (e *frameEncoder) frame() {
+	changes := e.f.Changes
+	for len(changes) > 0 && changes[0].Kind == abi.StackLowered {
+		e.advance(changes[0].Offset)
+		e.b = binary.AppendUvarint(append(e.b, cfaDefOffset), uint64(int64(e.info.Entry[0].Offset)-int64(changes[0].Popped)))
+		changes = changes[1:]
+	}
 	at := e.f.Prologue
 	for _, s := range e.info.Steps {
 		at += uint32(s.Bytes)
@@ -121,13 +127,12 @@ func (e *frameEncoder) frame() {
 	}
 	saved, wanted := false, false
 	left := false // the frame
-	changes := e.f.Changes
 	for i := range changes {
 		c := &changes[i]
 		switch c.Kind {
 		case abi.RegistersSaved, abi.RegistersKept:
 			wanted = c.Kind == abi.RegistersSaved
-		case abi.FrameLeft:
+		case abi.FrameLeft, abi.ReturnMoved:
 			e.left(c, saved, left, returnsAtEnd(changes[i:], e.f.Size))
 			left = true
 		case abi.FrameBack:
@@ -171,7 +176,7 @@ func (e *frameEncoder) left(c *abi.CFIChange, saved, again, last bool) {
 	} else {
 		e.b = appendSLEB(append(e.b, cfaDefSF, e.info.Stack), offset/dataAlign)
 	}
-	if again || e.info.RedZone {
+	if e.info.RedZone && c.Kind != abi.ReturnMoved || again && !e.info.RedZone {
 		return
 	}
 	for _, s := range e.info.Steps {

@@ -11,7 +11,7 @@ import (
 func TestFrameChanges(t *testing.T) {
 	const size = 400
 	saved := []abi.CFIRule{{Kind: abi.SavedAt, Reg: 19, Offset: -24}, {Kind: abi.SavedAt, Reg: 72, Offset: -32}}
-	change := func(at uint32, k abi.CFIChangeKind, popped uint32) abi.CFIChange {
+	change := func(at uint32, k abi.CFIChangeKind, popped int32) abi.CFIChange {
 		return abi.CFIChange{Offset: at, Kind: k, Popped: popped}
 	}
 	a64, x64 := testCFIA64, testCFI
@@ -31,6 +31,8 @@ func TestFrameChanges(t *testing.T) {
 			"\x02\x5f\x0c\x1f\x00\xdd\xde" + "\x41\x12\x1f\x80\x04" + "\x41\x12\x1f\x82\x04"},
 		{"below the stack pointer", &x64, []abi.CFIChange{change(4, abi.RegistersSaved, 0), change(300, abi.FrameLeft, 0), change(301, abi.FrameBack, 0), change(301, abi.RegistersKept, 0)},
 			"\x93\x03\x05\x48\x04" + "\x03\x28\x01\x0a\x0c\x07\x08" + "\x41\x0b" + "\xd3\x06\x48"},
+		{"tail call", &x64, []abi.CFIChange{change(4, abi.RegistersSaved, 0), change(30, abi.FrameLeft, 0), change(34, abi.ReturnMoved, -24), change(38, abi.FrameLeft, 0), change(43, abi.FrameBack, 0)},
+			"\x93\x03\x05\x48\x04" + "\x5a\x0a\x0c\x07\x08" + "\x44\x0c\x07\x20\xc6\xd3\x06\x48" + "\x44\x0c\x07\x08" + "\x45\x0b"},
 	} {
 		e := frameEncoder{info: c.info, f: &Frame{Size: size, HasFrame: true, Saved: saved, Changes: c.changes}}
 		e.frame()

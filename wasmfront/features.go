@@ -48,15 +48,16 @@ var featureNames = [numFeatures]string{
 	"half-precision", "memory-control", "compact-import-section",
 }
 
-// DefaultFeatures is WebAssembly 2.0 with relaxed SIMD, extended constant expressions, multiple memories, typed function references and exceptions, those of the legacy proposal too. Constant expressions
+// DefaultFeatures is WebAssembly 2.0 with relaxed SIMD, extended constant expressions, multiple memories, typed function
+// references, tail calls, and exceptions, those of the legacy proposal too. Constant expressions
 // may read any immutable global before them, also one that the module defines.
 const DefaultFeatures = FeatureSignExtension | FeatureSaturatingFloatToInt | FeatureMultiValue |
 	FeatureBulkMemory | FeatureReferenceTypes | FeatureExtendedConst | FeatureSIMD | FeatureRelaxedSIMD |
-	FeatureMultiMemory | FeatureFunctionReferences | FeatureExceptions | FeatureLegacyExceptions
+	FeatureMultiMemory | FeatureFunctionReferences | FeatureTailCall | FeatureExceptions | FeatureLegacyExceptions
 
 // DecodableFeatures is what decoder and validator know in full; a set of
 // features to accept is cut down to it.
-const DecodableFeatures = DefaultFeatures | FeatureTailCall |
+const DecodableFeatures = DefaultFeatures |
 	FeatureWideArithmetic
 
 // Has reports whether f contains all of g.

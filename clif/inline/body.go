@@ -103,7 +103,11 @@ func (n *Inliner) keepPlace(g, f *clif.Func, src uint32) uint32 {
 			return known
 		}
 		p = f.Inlined[src-abi.InlinedPlace]
-		p.Caller = n.keepPlace(g, f, p.Caller)
+		if p.Caller == abi.Ended { // f has ended here: what has taken its place is called where f is
+			p.Caller = outside
+		} else {
+			p.Caller = n.keepPlace(g, f, p.Caller)
+		}
 	}
 	place := abi.InlinedPlace + uint32(len(g.Inlined))
 	g.Inlined = append(g.Inlined, p)

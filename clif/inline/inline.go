@@ -104,7 +104,7 @@ func (n *Inliner) find(f *clif.Func, bodies Bodies) {
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
 			f.Stop.PollAt(int(i))
 			d := &f.Insts[i]
-			if d.Op != clif.OpCall {
+			if d.Op != clif.OpCall && d.Op != clif.OpReturnCall {
 				continue
 			}
 			body := bodies(clif.FuncIndex(d.Aux))
@@ -165,10 +165,13 @@ func (n *Inliner) splice(f *clif.Func) {
 				at = end
 			}
 			b = n.call(f, b, &sites[0])
-			if d := &f.Insts[at]; d.Op == clif.OpCatch && sites[0].catch == at {
-				*d = clif.InstData{Op: clif.OpJump, Result: clif.NoValue, Args: [3]uint32{0, d.Args[1]}}
+			if i := sites[0].catch; i != clif.NoInst {
+				f.Insts[i] = clif.InstData{Op: clif.OpJump, Result: clif.NoValue, Args: [3]uint32{0, f.Insts[i].Args[1]}}
 			}
 			sites = sites[1:]
+		}
+		if b == clif.NoBlock { // it ended in a tail call
+			continue
 		}
 		n.begin(f, b)
 		n.move(f, at, end)
@@ -212,7 +215,7 @@ func (n *Inliner) define(f *clif.Func, i int) {
 }
 
 // call ends block b with a jump to the body's blocks, which lead to a new block whose parameters are the results of the call. It
-// returns that block.
+// returns that block. In the place of a tail call, which ends b, there is nothing behind the body: it returns NoBlock.
 func (n *Inliner) call(f *clif.Func, b clif.Block, s *site) clif.Block {
 	g := &s.body.f
 	d, src := f.Insts[s.call], f.Srcs[s.call]
@@ -221,7 +224,7 @@ func (n *Inliner) call(f *clif.Func, b clif.Block, s *site) clif.Block {
 	for i := range g.Inlined {
 		p := g.Inlined[i]
 		if p.Caller == outside {
-			p.Caller = src
+			p.Caller = callerOf(f, &d, src)
 		} else {
 			p.Caller += r.place
 		}
@@ -229,17 +232,26 @@ func (n *Inliner) call(f *clif.Func, b clif.Block, s *site) clif.Block {
 	}
 	n.emit(f, jumpTo(f, clif.Block(r.block), f.ListOperands(&d)), src)
 	f.Blocks[b].End = clif.Inst(len(n.out.Insts))
-	after := n.resultBlock(f, &d)
+	after := clif.NoBlock
+	if !d.Op.IsTailCall() {
+		after = n.resultBlock(f, &d)
+	}
 	for k := range g.Blocks {
 		b, caught := clif.Block(r.block+uint32(k)), g.CaughtCall(clif.Block(k))
 		n.begin(f, b)
 		for i := g.Blocks[k].Start; i < g.Blocks[k].End; i++ {
 			e := r.inst(f, g, g.Insts[i])
 			switch {
+			case after == clif.NoBlock: // what g returns, or its tail call does, f returns
 			case e.Op == clif.OpReturn:
 				e = n.returned(f, g, &g.Insts[i], &e, s.leave, after)
 			case e.Op == clif.OpRaise && s.handler != clif.NoTarget:
 				e = jumpTo(f, f.Targets[s.handler].Block, f.TargetArgs(s.handler))
+			case e.Op.IsTailCall():
+				e = n.called(f, e, src, after)
+				if s.handler != clif.NoTarget {
+					b = n.catch(f, b, s.handler, src)
+				}
 			}
 			at := g.Srcs[i]
 			if at >= abi.InlinedPlace {
@@ -267,6 +279,37 @@ func (n *Inliner) catch(f *clif.Func, b clif.Block, handler clif.Target, src uin
 	n.begin(f, next)
 	return next
 }
+
+// callerOf returns the place of what calls the function whose body takes the place of d, which is at place src.
+func callerOf(f *clif.Func, d *clif.InstData, src uint32) uint32 {
+	switch {
+	case !d.Op.IsTailCall():
+		return src
+	case src >= abi.InlinedPlace:
+		return f.Inlined[src-abi.InlinedPlace].Caller
+	}
+	return abi.Ended
+}
+
+// called emits the call that takes the place of e, a tail call of a function that is inlined where a call at place src was, and returns the jump that follows. The callee's frame
+// is above that of f, as it would be had the inlined function had one, in whose place it is: however many tail calls follow one another, there is one frame more.
+func (n *Inliner) called(f *clif.Func, e clif.InstData, src uint32, after clif.Block) clif.InstData {
+	e.Op = asCall[e.Op]
+	first, types := uint32(len(f.Values)), f.Mod.CalleeSig(&e).Results
+	results := make([]uint32, len(types))
+	for k, t := range types {
+		f.Values = append(f.Values, clif.ValueData{Type: t, Num: uint16(k)})
+		results[k] = first + uint32(k)
+	}
+	if len(types) > 0 {
+		e.Result, e.NumResults = clif.Value(first), uint16(len(types))
+	}
+	n.emit(f, e, src)
+	return jumpTo(f, after, results)
+}
+
+// asCall is what tail calls are where the function that they end is inlined.
+var asCall = [clif.NumOpcodes]clif.Opcode{clif.OpReturnCall: clif.OpCall, clif.OpReturnCallRef: clif.OpCallRef}
 
 // returned returns the jump that takes the place of ret, a return of g, which is e in f.
 func (n *Inliner) returned(f, g *clif.Func, ret, e *clif.InstData, leave clif.Target, after clif.Block) clif.InstData {

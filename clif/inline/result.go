@@ -46,6 +46,8 @@ func results(g *clif.Func) (zero, other, all bool) {
 	all = true
 	for i := range g.Insts {
 		switch d := &g.Insts[i]; {
+		case d.Op.IsTailCall():
+			all = false
 		case d.Op != clif.OpReturn:
 		case nonzero(g, d):
 			other = true

@@ -161,18 +161,23 @@ func (m *machine) undefined(format string, args ...any) {
 // push makes a frame for f, which is not the host's, and makes it current. It
 // reports whether there was room.
 func (m *machine) push(f *Function) bool {
-	if err := f.load(); err != nil {
-		m.fail(err)
-		return false
-	}
-	base, n := 0, len(m.frames)
-	if n > 0 {
+	base := 0
+	if n := len(m.frames); n > 0 {
 		top := &m.frames[n-1]
 		top.pc = m.pc
 		base = top.base + len(top.fn.body.Values)
 	}
+	return m.pushAt(f, base)
+}
+
+// pushAt is push of a frame whose values begin at base, on top of frames whose pc is known.
+func (m *machine) pushAt(f *Function, base int) bool {
+	if err := f.load(); err != nil {
+		m.fail(err)
+		return false
+	}
 	end := base + len(f.body.Values)
-	if n >= m.store.opt.MaxDepth || end > m.store.opt.MaxWords {
+	if len(m.frames) >= m.store.opt.MaxDepth || end > m.store.opt.MaxWords {
 		m.trap(abi.TrapStackOverflow)
 		return false
 	}
@@ -245,6 +250,49 @@ func (m *machine) invoke(f *Function, d *clif.InstData, args []uint32) {
 		if f.sig.Params[i] == clif.V128 {
 			m.highs[p] = caller[args[i]]
 		}
+	}
+}
+
+// tailInvoke executes a tail call: args are the numbers of values of the function that ends. The callee's frame takes the place of its frame, so
+// that tail calls, however many, take no more stack.
+func (m *machine) tailInvoke(f *Function, args []uint32) {
+	words := m.args[:0]
+	for _, a := range args {
+		words = m.pack(words, a)
+	}
+	m.args = words
+	last := len(m.frames) - 1
+	base := m.frames[last].base
+	m.frames = m.frames[:last]
+	if f.host != nil {
+		m.tailHost(f, append([]uint64(nil), words...))
+		return
+	}
+	if !m.pushAt(f, base) {
+		return
+	}
+	for _, p := range f.body.Params(f.body.Entry()) {
+		words = m.unpack(p, words)
+	}
+}
+
+// tailHost executes a tail call of a host function, whose caller is that of the function which has ended.
+func (m *machine) tailHost(f *Function, in []uint64) {
+	if m.enter(); len(m.frames) == 0 {
+		m.fn = nil
+	}
+	out := make([]uint64, f.wordsOut)
+	if err := m.hostCall(f, in, out); err != nil {
+		m.hostError(err)
+		return
+	}
+	if len(m.frames) == m.floor {
+		m.results, m.stop = out, true
+		return
+	}
+	d := &m.insts[m.pc-1]
+	for i := range clif.Value(d.NumResults) {
+		out = m.unpack(uint32(d.Result+i), out)
 	}
 }
 

@@ -120,6 +120,8 @@ var scalarOps = [clif.NumOpcodes]func(*machine, *clif.InstData){
 	clif.OpTagAddr:       opTagAddr,
 	clif.OpExnArgs:       opExnArgs,
 	clif.OpExnRef:        opExnRef,
+	clif.OpReturnCall:    opReturnCall,
+	clif.OpReturnCallRef: opReturnCallRef,
 }
 
 // opVector executes any operation on vectors without effects. Where an operand or the result is a scalar, the other half
@@ -182,12 +184,29 @@ func opCall(m *machine, d *clif.InstData) {
 }
 
 func opCallRef(m *machine, d *clif.InstData) {
+	if f := m.callee(d); f != nil {
+		m.invoke(f, d, m.fn.body.ListOperands(d))
+	}
+}
+
+func opReturnCall(m *machine, d *clif.InstData) {
+	m.tailInvoke(m.inst.funcs[d.Aux], m.fn.body.ListOperands(d))
+}
+
+func opReturnCallRef(m *machine, d *clif.InstData) {
+	if f := m.callee(d); f != nil {
+		m.tailInvoke(f, m.fn.body.ListOperands(d))
+	}
+}
+
+// callee returns the function that d calls by reference; nil if it is none of the type, which is undefined.
+func (m *machine) callee(d *clif.InstData) *Function {
 	f := m.store.funcOf(m.a(d))
 	if f == nil || !f.sig.Equal(&m.inst.mod.Sigs[d.Aux]) {
 		m.undefined("0x%x is not a reference to a function of that type", m.a(d))
-		return
+		return nil
 	}
-	m.invoke(f, d, m.fn.body.ListOperands(d))
+	return f
 }
 
 func opJump(m *machine, d *clif.InstData) { m.jump(d.Args[1]) }

@@ -51,6 +51,8 @@ func (c *folder) terminator(d *clif.InstData) {
 	switch d.Op {
 	case clif.OpBranch:
 		c.branch(d)
+	case clif.OpReturnCallRef:
+		c.callKnown(d, clif.OpReturnCall)
 	case clif.OpBrTable:
 		targets := c.f.TargetsOf(d)
 		if x, ok := c.constant(d.ArgA()); ok && c.may(RuleTableConst) {

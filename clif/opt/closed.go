@@ -87,9 +87,14 @@ func (c *folder) hasSig(in *clif.InstData, sig uint32) bool {
 // call makes the call d of a function that is known a direct one, and forgets what the callee may write.
 func (c *folder) call(d *clif.InstData) {
 	if d.Op == clif.OpCallRef {
-		if in := c.defOp(d.ArgA(), clif.OpFuncAddr); in != nil && c.hasSig(in, d.Aux) && c.may(RuleCallKnown) {
-			d.Op, d.Aux, d.Args[0] = clif.OpCall, in.Aux, 0
-		}
+		c.callKnown(d, clif.OpCall)
 	}
 	c.changed(d)
+}
+
+// callKnown makes d, a call by reference, a direct one with the opcode op, if the function is known.
+func (c *folder) callKnown(d *clif.InstData, op clif.Opcode) {
+	if in := c.defOp(d.ArgA(), clif.OpFuncAddr); in != nil && c.hasSig(in, d.Aux) && c.may(RuleCallKnown) {
+		d.Op, d.Aux, d.Args[0] = op, in.Aux, 0
+	}
 }

@@ -68,6 +68,9 @@ func firingFuncs(t *testing.T) (funcs []*clif.Func) {
 	for _, c := range unwindingCases {
 		funcs = append(funcs, unwindingFuncs(t, c.body, true)[2])
 	}
+	for _, c := range tailCases {
+		funcs = append(funcs, tailFunc(t, c.body))
+	}
 	for _, form := range byteForms() {
 		if form.count < countEqual {
 			funcs = append(funcs, form.function())

@@ -192,7 +192,7 @@ func (c *folder) follow(from clif.Block, t clif.Target) bool {
 		default:
 			return false
 		}
-	case clif.OpTrap, clif.OpReturn:
+	case clif.OpTrap, clif.OpReturn, clif.OpReturnCall, clif.OpReturnCallRef:
 		return false
 	}
 	return true

@@ -43,7 +43,8 @@ type Pass struct {
 
 // passes is the order of the mid-end.
 var passes = [...]Pass{
-	{Name: "returns", Reason: "first: ways that nothing takes do not meet others", run: decideReturns},
+	{Name: "tails", Reason: "first: all others see the loops that it makes", run: loopTails},
+	{Name: "returns", Reason: "early: ways that nothing takes do not meet others", run: decideReturns},
 	{Name: "fold", Reason: "constants, identities, equal values, memory, branches: one walk over the dominator tree, definitions before uses", run: fold},
 	{Name: "branches", Reason: "fold leaves empty blocks behind, which hide that edges agree", run: threadEmpty},
 	{Name: "dispatch", Reason: "fold shows which indices and conditions are constant", run: threadChoices},

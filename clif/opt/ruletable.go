@@ -161,6 +161,7 @@ const (
 	RuleBranchStrip
 	RuleBranchDecided
 	RuleBranchAgree
+	RuleTailSelf
 	RuleNonzeroResult
 	RuleTableConst
 	RuleTableOne
@@ -415,6 +416,7 @@ var ruleDefs = [NumRules]ruleDef{
 	RuleBranchStrip:     {Name: "branch-strip", Pass: "fold", Code: codeControl, What: "br c != 0 => br c, br c == 0 => br c the other way"},
 	RuleBranchDecided:   {Name: "branch-decided", Pass: "fold", Code: codeControl, What: "br of a known condition => jump"},
 	RuleBranchAgree:     {Name: "branch-agree", Pass: "fold", Code: codeControl, What: "br with equal edges => jump"},
+	RuleTailSelf:        {Name: "tail-self", Pass: "tails", What: "return_call of the function itself => jump to its first block"},
 	RuleNonzeroResult:   {Name: "nonzero-result", Pass: "returns", What: "br of the result of a call of a function that never returns 0 => jump"},
 	RuleTableConst:      {Name: "table-const", Pass: "fold", Code: codeControl, What: "br_table of a constant => jump"},
 	RuleTableOne:        {Name: "table-one", Pass: "fold", Code: codeControl, What: "br_table with one target => jump"},

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"slices"
+
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
 )
@@ -10,16 +12,8 @@ import (
 func (v *Verifier) types(d *clif.InstData) {
 	f := v.f
 	switch d.Op {
-	case clif.OpCall:
-		s := f.Mod.FuncSig(clif.FuncIndex(d.Aux))
-		v.listTypes("arguments", f.ListOperands(d), s.Params)
-		v.results(d, s.Results...)
-		return
-	case clif.OpCallRef:
-		s := &f.Mod.Sigs[d.Aux]
-		v.wantType(d.ArgA(), clif.FuncRef)
-		v.listTypes("arguments", f.ListOperands(d), s.Params)
-		v.results(d, s.Results...)
+	case clif.OpCall, clif.OpCallRef, clif.OpReturnCall, clif.OpReturnCallRef:
+		v.call(d, f.Mod.CalleeSig(d))
 		return
 	case clif.OpExnSet:
 		v.listTypes("arguments", f.ListOperands(d), f.Mod.TagSig(d.Aux).Params)
@@ -33,6 +27,22 @@ func (v *Verifier) types(d *clif.InstData) {
 	}
 	v.signature(d, d.Op.Info().Sig)
 	v.constant(d)
+}
+
+// call checks a call of a function of type s. A tail call has no results: it returns what the function v.f does.
+func (v *Verifier) call(d *clif.InstData, s *clif.Signature) {
+	if d.NumArgs() > 0 {
+		v.wantType(d.ArgA(), clif.FuncRef)
+	}
+	v.listTypes("arguments", v.f.ListOperands(d), s.Params)
+	if !d.Op.IsTailCall() {
+		v.results(d, s.Results...)
+		return
+	}
+	v.results(d)
+	if own := v.f.Signature().Results; !slices.Equal(s.Results, own) {
+		v.fail("the callee's results are %v, the function's %v", s.Results, own)
+	}
 }
 
 // signature checks d against a text such as "iCC:C".

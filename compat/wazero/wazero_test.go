@@ -427,15 +427,87 @@ func TestFeatures(t *testing.T) {
 		`(module (func (param i32) (result i32) (i32.extend8_s (local.get 0))))`: api.CoreFeatureSignExtensionOps,
 		`(module (func (result i32 i32) (i32.const 1) (i32.const 2)))`:           api.CoreFeatureMultiValue,
 		`(module (func (result v128) (v128.const i64x2 1 2)))`:                   api.CoreFeatureSIMD,
-		`(module (func))`: 0,
+		`(module (tag))`:                                         experimental.CoreFeaturesExceptionHandling,
+		`(module (func (param exnref)))`:                         experimental.CoreFeaturesExceptionHandling,
+		`(module (func $f (try_table (catch_all 0) (call $f))))`: experimental.CoreFeaturesExceptionHandling,
+		`(module (func))`:                                        0,
 	} {
-		for _, has := range []api.CoreFeatures{api.CoreFeaturesV1, api.CoreFeaturesV1 | need} {
+		for _, has := range []api.CoreFeatures{api.CoreFeaturesV1, api.CoreFeaturesV2 &^ need, api.CoreFeaturesV1 | need} {
 			r := newRuntime(t, wazero.NewRuntimeConfig().WithCoreFeatures(has))
 			_, err := r.CompileModule(bg, wasm(t, text))
 			if refused := has&need != need; (err != nil) != refused {
 				t.Errorf("%s with %v: %v", text, has, err)
 			}
 		}
+	}
+}
+
+// TestLegacyExceptions: those of the legacy proposal are refused, as wazero does.
+func TestLegacyExceptions(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesExceptionHandling))
+	if _, err := r.CompileModule(bg, wasm(t, `(module (func $f (try (do (call $f)) (catch_all))))`)); err == nil {
+		t.Error("accepted")
+	}
+}
+
+// TestExceptionListeners: a function that is left by an exception does not end, and the others do.
+func TestExceptionListeners(t *testing.T) {
+	var told []string
+	tell := func(what string, d api.FunctionDefinition) { told = append(told, what+" "+d.Name()) }
+	ctx := experimental.WithFunctionListenerFactory(bg, experimental.FunctionListenerFactoryFunc(func(api.FunctionDefinition) experimental.FunctionListener { return telling(tell) }))
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesExceptionHandling))
+	defer r.Close(ctx)
+	m, err := r.Instantiate(ctx, wasm(t, `(module (tag $t)
+		(func $throw (throw $t)) (func $inner (call $throw))
+		(func $outer (export "outer") (param i32) (block $h (try_table (catch $t $h) (call $inner))) (if (local.get 0) (then unreachable))))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.ExportedFunction("outer").Call(ctx, 0); err != nil {
+		t.Error(err)
+	}
+	if got, want := fmt.Sprint(told), "[before outer before inner before throw after outer]"; got != want {
+		t.Errorf("told %s, want %s", got, want)
+	}
+}
+
+// telling is a listener that is one function.
+type telling func(what string, d api.FunctionDefinition)
+
+func (l telling) Before(_ context.Context, _ api.Module, d api.FunctionDefinition, _ []uint64, _ experimental.StackIterator) {
+	l("before", d)
+}
+func (l telling) After(_ context.Context, _ api.Module, d api.FunctionDefinition, _ []uint64) {
+	l("after", d)
+}
+func (l telling) Abort(_ context.Context, _ api.Module, d api.FunctionDefinition, _ error) {
+	l("abort", d)
+}
+
+// TestTailCalls: tail calls take no stack, not between modules either, and reach Go functions; an endless chain of them ends with its context.
+func TestTailCalls(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesTailCall).WithCloseOnContextDone(true))
+	if _, err := r.NewHostModuleBuilder("go").NewFunctionBuilder().WithFunc(func(_ context.Context, x uint64) uint64 { return x + 1 }).Export("inc").Instantiate(bg); err != nil {
+		t.Fatal(err)
+	}
+	instantiate(t, r, "other", `(module (table (export "t") 2 funcref) (type $f (func (param i64 i64) (result i64)))
+		(func (export "odd") (param i64 i64 i64 i64 i64 i64 i64 i64 i64 i64) (result i64)
+			(return_call_indirect (type $f) (i64.sub (local.get 0) (i64.const 1)) (local.get 9) (i32.const 0))))`)
+	m := instantiate(t, r, "m", `(module (import "go" "inc" (func $inc (param i64) (result i64))) (import "other" "t" (table 2 funcref))
+		(import "other" "odd" (func $odd (param i64 i64 i64 i64 i64 i64 i64 i64 i64 i64) (result i64)))
+		(func $even (param i64 i64) (result i64)
+			(if (i64.eqz (local.get 0)) (then (return_call $inc (local.get 1))))
+			(return_call $odd (local.get 0) (local.get 0) (local.get 0) (local.get 0) (local.get 0) (local.get 0) (local.get 0) (local.get 0) (local.get 0) (i64.add (local.get 1) (local.get 0))))
+		(elem (i32.const 0) $even)
+		(func (export "f") (param i64) (result i64) (return_call $even (local.get 0) (i64.const 0))))`)
+	const n = 3_000_000
+	if got := call(t, m, "f", n); got[0] != n*(n+1)/2+1 {
+		t.Errorf("f: %d", got)
+	}
+	ctx, cancel := context.WithTimeout(bg, 50*time.Millisecond)
+	defer cancel()
+	if _, err := m.ExportedFunction("f").Call(ctx, 1<<62); err == nil {
+		t.Error("an endless chain of calls ends")
 	}
 }
 

@@ -52,16 +52,19 @@ func returnTo(c *nativeContext, pc, sp uintptr) {
 // faultReturnAddress returns that of the function in which the last fault was, at its entry.
 func (c *nativeContext) faultReturnAddress() uintptr { return uintptr(load64(c.faultSP)) }
 
-// atEntry reports whether pc is the first instruction of its function, endbr64 apart: push
-// rbp has not happened, rbp is the caller's, and the return address is on top.
+// atEntry reports whether pc is the first instruction of its function, endbr64 apart, or a later one that touches the stack below the stack pointer, as a function does that
+// makes its argument area longer: push rbp has not happened, rbp is the caller's, and the return address is on top.
 func atEntry(i *Instance, pc uintptr) bool {
 	n, ok := i.module.funcAt(uint32(pc - i.base))
 	if !ok {
 		return false
 	}
 	d := pc - i.base - uintptr(i.module.meta.Funcs[n].Text)
-	return d == 0 || d == 4 && string(bytesAt(pc-4, 4)) == "\xf3\x0f\x1e\xfa"
+	return d == 0 || d == 4 && string(bytesAt(pc-4, 4)) == "\xf3\x0f\x1e\xfa" || string(bytesAt(pc, uintptr(len(insnTouchFar)))) == insnTouchFar
 }
+
+// insnTouchFar is how cmp [rsp+displacement], rsp begins if the displacement has four bytes. With one it is the first instruction.
+const insnTouchFar = "\x48\x39\xa4\x24"
 
 // writeStub writes the stub of binding n at offset at of its chunk. It runs on the
 // native stack without touching it, and changes r11 only.

@@ -49,6 +49,8 @@ const (
 	insnLandingPad = 0xd503245f // bti c
 	insnPushFrame  = 0xa9bf7bfd // stp x29, x30, [sp, #-16]!
 	insnSetFrame   = 0x910003fd // mov x29, sp
+	insnTouchBelow = 0xb85f03ff // ldur wzr, [sp, #-16]: a function that makes its argument area longer begins with it,
+	insnTouch      = 0xb94003ff // and goes on with ldr wzr, [sp], once for each page
 )
 
 // atEntry reports whether pc is in its function before x29 is set: it is the caller's, and
@@ -63,7 +65,13 @@ func atEntry(i *Instance, pc uintptr) bool {
 	if insn(start) == insnLandingPad && pc != start {
 		start += 4
 	}
-	return pc == start || pc == start+4 && insn(start) == insnPushFrame && insn(pc) == insnSetFrame
+	switch insn(pc) {
+	case insnTouchBelow, insnTouch, insnPushFrame:
+		return true
+	case insnSetFrame:
+		return insn(pc-4) == insnPushFrame
+	}
+	return pc == start
 }
 
 // writeStub writes the stub of binding n at offset at of its chunk. It runs on the

@@ -21,8 +21,9 @@ type CFI struct {
 type CFIChange struct {
 	Offset uint32
 	Kind   CFIChangeKind
-	// Popped, of FrameLeft, is how many bytes of arguments have been popped.
-	Popped uint32
+	// Popped is how much higher the stack pointer is, or, if it is negative, how much lower, than it would be if it were as at the entry, right at
+	// the return address or, on a machine with a link register, at the arguments.
+	Popped int32
 }
 
 // CFIChangeKind is what changes.
@@ -33,6 +34,8 @@ const (
 	RegistersSaved CFIChangeKind = iota // the caller's values of callee-saved registers are in the frame
 	RegistersKept                       // they are in the registers
 	FrameLeft                           // they and the frame pointer are in the registers; arguments may have been popped
+	ReturnMoved                         // behind FrameLeft: what has been left is no longer at the same distance from the CFA, as the return address has moved
+	StackLowered                        // only the stack pointer, as Popped says; in front of the steps
 	FrameBack                           // what follows has the frame, and them where they were before FrameLeft
 )
 

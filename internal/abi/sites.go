@@ -4,11 +4,14 @@ package abi
 // unknown, or InlinedPlace + i, which stands for entry i of a table of Inlined.
 const InlinedPlace = 1 << 31
 
+// Ended, as Inlined.Caller, says that the function that the code belongs to is not active: a tail call of it has been inlined.
+const Ended = InlinedPlace - 1
+
 // Inlined is a place in a function whose body the compiler has put in place of a call.
 type Inlined struct {
 	Func   uint32 // whose body it is
 	Src    uint32 // offset in the Wasm module
-	Caller uint32 // the place of the call; if that is an entry of the table, it is an earlier one
+	Caller uint32 // the place of the call; if that is an entry of the table, it is an earlier one; Ended if there is none
 }
 
 // Activation is a function and an offset in the Wasm module where it is.
@@ -23,6 +26,9 @@ func Activations(table []Inlined, fn, place uint32, visit func(Activation) bool)
 			return false
 		}
 		place = in.Caller
+	}
+	if place == Ended {
+		return true
 	}
 	return visit(Activation{fn, place})
 }

@@ -242,6 +242,44 @@ func TestResumed(t *testing.T) {
 	}
 }
 
+// TestResumedTails: what is under way is what tail calls have left of it, and code that goes on may end in tail calls, also of what has called the marker.
+func TestResumedTails(t *testing.T) {
+	const program = `
+	(import "waot" "snapshot" (func $snapshot))
+	(import "env" "tell" (func $tell (param i32)))
+	(memory (export "memory") 1)
+	(type $ii (func (param i32 i32) (result i32)))
+	(table funcref (elem $hop $deep))
+	(func $mark (if (i32.eqz (i32.const 0)) (then (return_call $snapshot))))
+	(func $end (param i32) (call $tell (i32.const 5)) (return_call $tell (local.get 0)))
+	(func $hop (type $ii) (return_call_indirect (type $ii) (local.get 1) (local.get 0) (i32.const 1)))
+	(func $deep (type $ii) (local $x i32)
+	  (local.set $x (i32.mul (local.get 0) (i32.const 10)))
+	  (call $tell (local.get $x))
+	  (if (i32.eqz (local.get 0)) (then (call $mark) (return (i32.const 1000))))
+	  (local.set $x (i32.add (local.get $x) (call_indirect (type $ii) (local.get 1) (i32.sub (local.get 0) (i32.const 1)) (i32.const 0))))
+	  (if (i32.eq (local.get 0) (i32.const 2)) (then (return_call $last (local.get $x) (local.get 1))))
+	  (call $tell (local.get $x))
+	  (i32.add (local.get $x) (local.get 1)))
+	(func $last (type $ii) (call $tell (local.get 0)) (i32.add (local.get 1) (i32.const 7)))
+	(func (export "_start") (call $tell (call $deep (i32.const 3) (i32.const 4))) (return_call $end (i32.const 99)))`
+	wasm := assembled(t, program)
+	told := func(wasm []byte, marked bool) (list []int32) {
+		inst := instance(t, wasm, host.Imports{"env": {"tell": func(x int32) {
+			if marked {
+				list = append(list, x)
+			}
+		}}, "waot": {"snapshot": func() { marked = true }}})
+		call(t, inst, "_start")
+		return list
+	}
+	want := told(wasm, false)
+	r := frozen(t, program, &initialize.Options{Imports: host.Imports{"env": {"tell": func(int32) {}}}})
+	if got := told(r.Wasm, true); fmt.Sprint(got) != fmt.Sprint(want) || len(want) < 5 || !r.Marker {
+		t.Errorf("told %v, want %v", got, want)
+	}
+}
+
 // TestRefused: what a snapshot cannot have is named.
 func TestRefused(t *testing.T) {
 	wasi := func(name, params, body string) string {

@@ -275,31 +275,63 @@ func (t *Translator) call(op *wasmfront.Operator, _ *handler) {
 	t.pushCalled(first, len(op.Results))
 }
 
+func (t *Translator) returnCall(op *wasmfront.Operator, _ *handler) {
+	t.b.ReturnCall(clif.FuncIndex(op.Index), t.popN(len(op.Params)))
+	t.ssa.endBlock()
+	t.dead()
+}
+
 func (t *Translator) pushResults(first clif.Value, n int) {
 	for i := range n {
 		t.push(first + clif.Value(i))
 	}
 }
 
-// callIndirect: bounds, the reference, its type, the call.
 func (t *Translator) callIndirect(op *wasmfront.Operator, _ *handler) {
+	t.callReference(op, t.tableFunc(op))
+}
+
+func (t *Translator) returnCallIndirect(op *wasmfront.Operator, _ *handler) {
+	t.returnCallReference(op, t.tableFunc(op))
+}
+
+// tableFunc pops an index and returns the function that is called through the table: bounds, the reference, its type.
+func (t *Translator) tableFunc(op *wasmfront.Operator) clif.Value {
 	index := t.tableIndex(op.Index2, abi.TrapUndefinedElement)
 	callee := t.b.Entity(clif.OpTableGet, clif.FuncRef, op.Index2, index)
-	sig := clif.SigIndex(op.Index)
 	elem := t.m.TableType(op.Index2).Elem
 	if of, typed := elem.TypeIndex(); typed && t.m.SameType(of, op.Index) {
 		t.trapIfNull(callee, elem, abi.TrapUninitializedElement)
 	} else {
-		t.b.SigCheck(sig, callee)
+		t.b.SigCheck(clif.SigIndex(op.Index), callee)
 	}
-	first := t.b.CallRef(sig, callee, t.popN(len(op.Params)))
+	return callee
+}
+
+func (t *Translator) callRef(op *wasmfront.Operator, _ *handler) {
+	t.callReference(op, t.popFunc(op))
+}
+
+func (t *Translator) returnCallRef(op *wasmfront.Operator, _ *handler) {
+	t.returnCallReference(op, t.popFunc(op))
+}
+
+// popFunc pops the reference that is called. It has the type, but may be null.
+func (t *Translator) popFunc(op *wasmfront.Operator) clif.Value {
+	callee := t.pop()
+	t.trapIfNull(callee, op.Type, abi.TrapNullReference)
+	return callee
+}
+
+// callReference calls a function of the type that op names.
+func (t *Translator) callReference(op *wasmfront.Operator, callee clif.Value) {
+	first := t.b.CallRef(clif.SigIndex(op.Index), callee, t.popN(len(op.Params)))
 	t.pushCalled(first, len(op.Results))
 }
 
-// callRef: the reference has the type, but may be null.
-func (t *Translator) callRef(op *wasmfront.Operator, _ *handler) {
-	callee := t.pop()
-	t.trapIfNull(callee, op.Type, abi.TrapNullReference)
-	first := t.b.CallRef(clif.SigIndex(op.Index), callee, t.popN(len(op.Params)))
-	t.pushCalled(first, len(op.Results))
+// returnCallReference is callReference as a tail call.
+func (t *Translator) returnCallReference(op *wasmfront.Operator, callee clif.Value) {
+	t.b.ReturnCallRef(clif.SigIndex(op.Index), callee, t.popN(len(op.Params)))
+	t.ssa.endBlock()
+	t.dead()
 }

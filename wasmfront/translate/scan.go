@@ -58,7 +58,11 @@ func (t *Translator) scan() {
 
 // keepsNesting reports whether operators of control with such immediates open no blocks.
 func keepsNesting(imm wasmfront.ImmKind) bool {
-	return imm == wasmfront.ImmNone || imm == wasmfront.ImmLabel || imm == wasmfront.ImmBrTable || imm == wasmfront.ImmTag
+	switch imm {
+	case wasmfront.ImmNone, wasmfront.ImmLabel, wasmfront.ImmBrTable, wasmfront.ImmFunc, wasmfront.ImmCallIndirect, wasmfront.ImmType, wasmfront.ImmTag:
+		return true
+	}
+	return false
 }
 
 // noLoop marks a block that is no loop.

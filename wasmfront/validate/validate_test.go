@@ -204,9 +204,9 @@ func TestEveryOpcode(t *testing.T) {
 	}
 }
 
-// withoutSIMD is what is accepted by default but for vectors, multiple memories, typed function references and exceptions.
+// withoutSIMD is what is accepted by default but for vectors, multiple memories, typed function references, tail calls and exceptions.
 const withoutSIMD = wasmfront.DefaultFeatures &^ (wasmfront.FeatureSIMD | wasmfront.FeatureRelaxedSIMD | wasmfront.FeatureMultiMemory | wasmfront.FeatureFunctionReferences |
-	wasmfront.FeatureExceptions | wasmfront.FeatureLegacyExceptions)
+	wasmfront.FeatureTailCall | wasmfront.FeatureExceptions | wasmfront.FeatureLegacyExceptions)
 
 // TestRefusedTypes checks the refusals that are not of operators.
 func TestRefusedTypes(t *testing.T) {

@@ -49,9 +49,13 @@ func CFI() *abi.CFI {
 }
 
 // lowerStack implements backend.Target.LowerStack.
-func lowerStack(e *backend.Emitter, saves bool) {
+func lowerStack(e *backend.Emitter, part backend.FramePart) {
+	if part == backend.GrownArgs {
+		growArgs(e)
+		return
+	}
 	emitLower(e, e.Frame.Size)
-	if saves {
+	if part == backend.SavingBody {
 		e.Save()
 	}
 }
@@ -100,15 +104,38 @@ var (
 	restores = backend.SavedRows{regalloc.Int: {Pair: asm.Ldp, One: asm.Ldr}, regalloc.Float: {Pair: asm.Fldp, One: asm.Fldr}}
 )
 
+// growArgs makes the argument area longer. The return address is in the link register. What has been touched last may be nearly a page above the stack pointer.
+func growArgs(e *backend.Emitter) {
+	touchBelow(e, 16)
+	n := e.Frame.Grow
+	for ; n >= pageSize; n -= pageSize {
+		op(e, backend.Inst{Op: asm.SubImm, Size: 8, Imm: pageSize}, asm.SP, asm.SP)
+		touchBelow(e, 0)
+	}
+	moveSP(e, asm.SubImm, n)
+}
+
+// touchBelow reads the stack n bytes below the stack pointer, by another instruction than probe does: hosts know by it that the frame pointer is the caller's.
+func touchBelow(e *backend.Emitter, n int) {
+	op(e, backend.Inst{Op: asm.Ldr, Size: 4, Mode: backend.ModeBase, Disp: -int32(n)}, asm.SP, asm.ZR)
+}
+
 // emitEpilogue restores registers and returns, popping stack arguments.
 func emitEpilogue(e *backend.Emitter) {
+	leave(e, e.Frame.Pop)
+	op(e, backend.Inst{Op: asm.Ret})
+	e.Returned()
+}
+
+// leave restores registers, the frame pointer and the link register, and raises the stack pointer by n bytes above the frame.
+func leave(e *backend.Emitter, n int) {
 	if !e.Out.UnsavedIn(regalloc.Block(e.Block)) {
 		e.Restore()
 	}
 	if e.Frame.Size > 0 {
 		op(e, backend.Inst{Op: asm.AddImm, Size: 8}, asm.FP, asm.SP)
 	}
-	up, rest := 16, e.Frame.Pop
+	up, rest := 16, n
 	if up+rest <= maxPostIndex {
 		up, rest = up+rest, 0
 	}
@@ -122,8 +149,6 @@ func emitEpilogue(e *backend.Emitter) {
 			e.LeftFrame(popped)
 		}
 	}
-	op(e, backend.Inst{Op: asm.Ret})
-	e.Returned()
 }
 
 // epilogueBytes bounds the size of the code that emitEpilogue emits, without that of restores.

@@ -34,7 +34,11 @@ func put(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src
 	case asm.PatchPage:
 		b.AddReloc(at, reloc.Page21, uint32(in.Symbol()), int64(in.Disp))
 	case asm.PatchBranch26: // of a call
-		b.AddReloc(at, reloc.Call26, uint32(in.Symbol()), int64(in.Disp))
+		kind := reloc.Call26
+		if in.Op == asm.B {
+			kind = reloc.Jump26
+		}
+		b.AddReloc(at, kind, uint32(in.Symbol()), int64(in.Disp))
 	}
 }
 
@@ -52,6 +56,9 @@ func emitInst(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation
 		return
 	case in.Op == opCallInd:
 		emitCallInd(e, in, allocs, src)
+	case isTailCall(in.Op):
+		emitTailCall(e, in, allocs)
+		return
 	case in.Op >= asm.NumOps:
 		pseudos[in.Op-asm.NumOps].emit(&seq{e: e, in: in, src: src, regs: allocs})
 		return
@@ -85,6 +92,28 @@ func emitCallInd(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocat
 	}
 	put(e, &load, to[:], src)
 	op(e, backend.Inst{Op: asm.Blr, Size: 8}, scratch)
+}
+
+// isTailCall reports whether op, of VCode, is a tail call.
+func isTailCall(op backend.Op) bool { return op == asm.B || op == opTailCallInd || op == opTailCallReg }
+
+// emitTailCall leaves the frame, raises the stack pointer to the callee's arguments, and jumps. Indirect jumps go through x16, for the callee's landing pad.
+func emitTailCall(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation) {
+	leave(e, e.Frame.Pop-in.Popped())
+	jump := *in
+	jump.SetPopped(0)
+	switch in.Op {
+	case opTailCallInd:
+		jump.Op = asm.Ldr
+		put(e, &jump, []regalloc.Allocation{regalloc.InReg(scratch)}, 0)
+		op(e, backend.Inst{Op: asm.Br, Size: 8}, scratch)
+	case opTailCallReg:
+		op(e, backend.Inst{Op: asm.Mov, Size: 8}, allocs[0].Reg(), scratch)
+		op(e, backend.Inst{Op: asm.Br, Size: 8}, scratch)
+	default:
+		put(e, &jump, nil, 0)
+	}
+	e.Returned()
 }
 
 // emitCommon emits what all machines have.
@@ -300,6 +329,10 @@ func maxBytes(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation
 		return pseudos[in.Op-asm.NumOps].max + 4*uint32(in.Entries())
 	case in.Op == opCallInd || in.Op == asm.Bl:
 		return pseudos[opCallInd-asm.NumOps].max
+	case in.Op == asm.B:
+		return e.Target.SavesBytes(&e.Frame) + epilogueBytes
+	case isTailCall(in.Op):
+		return e.Target.SavesBytes(&e.Frame) + epilogueBytes + pseudos[in.Op-asm.NumOps].max
 	case in.Op >= asm.NumOps:
 		return pseudos[in.Op-asm.NumOps].max + tailBytes[in.Tail]
 	case in.Op == asm.Ret:

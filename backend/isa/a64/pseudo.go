@@ -14,6 +14,9 @@ const (
 	// opCallInd: a call of the address in memory, ModeSym or ModeBase; the operands of the address come first,
 	// then those of the call; Popped as of a call. See emitCallInd.
 	opCallInd backend.Op = asm.NumOps + iota
+	// opTailCallInd: a tail call of the address in memory, ModeSym; the operands are those of the call. opTailCallReg: of the address in the first operand. See emitTailCall.
+	opTailCallInd
+	opTailCallReg
 	opJumpTable
 	opJumpTableBare
 	opJumpChain
@@ -33,6 +36,8 @@ type pseudo struct {
 
 var pseudos = [endPseudo - asm.NumOps]pseudo{
 	opCallInd - asm.NumOps:       {"call_ind", 5 * 4, nil},
+	opTailCallInd - asm.NumOps:   {"tail_call_ind", 3 * 4, nil},
+	opTailCallReg - asm.NumOps:   {"tail_call_reg", 2 * 4, nil},
 	opJumpTable - asm.NumOps:     {"jump_table", 10*4 + firstBytes, emitJumpTable},
 	opJumpTableBare - asm.NumOps: {"jump_table_bare", 8*4 + firstBytes, emitJumpTable},
 	opJumpChain - asm.NumOps:     {"jump_chain", 8 * (backend.MaxChain + 1), emitJumpChain},

@@ -47,6 +47,7 @@ var common = backend.CommonRows{
 	Store:    [regalloc.NumClasses]backend.Op{regalloc.Int: asm.Str, regalloc.Float: asm.Fstr},
 	IntConst: asm.MovImm, Instance: asm.Adrp, StoreZero: asm.StrZero,
 	Charge: opCharge, ChargeBy: opChargeBy,
+	TailCall: asm.B, TailCallInd: opTailCallInd, TailCallReg: opTailCallReg,
 	Call: asm.Bl, CallInd: opCallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpTableBare: opJumpTableBare, JumpChain: opJumpChain,
 }
 
@@ -74,7 +75,7 @@ func newTarget(features asm.Feature, reserved regalloc.PRegSet, resumes bool) *b
 		},
 		Emission: backend.Emission{Emit: emitInst, Landing: landing(asm.BtiJ), EntryUse: tab32},
 		Framing: backend.Framing{
-			Entry: landing(asm.BtiC), SetUp: FrameSetup[:], LowerStack: lowerStack,
+			Entry: landing(asm.BtiC), SetUp: FrameSetup[:], LowerStack: lowerStack, TailCallee: asm.X9,
 			Saves: saves, Restores: restores, SaveBytes: 4, FramePointer: asm.FP,
 		},
 		Branching: backend.Branching{MaxBytes: maxBytes, BranchBytes: branchBytes, MaxBranches: maxBranches, LoopAlign: loopAlign, Rotate: true, MaxPiece: maxPiece},

@@ -83,8 +83,12 @@ func (w *walker) step(word uint32) (done bool, err error) {
 	imm12 := field(10, 12) << (12 * field(22, 1))
 	switch {
 	case word == 0xd503245f: // bti c
-	case word == 0xd65f03c0: // ret
+	case word == 0xd65f03c0, word&0xfc000000 == 0x14000000: // ret, b
 		return true, nil
+	case word == 0xb94003ff: // ldr wzr, [sp]
+		w.Touched = append(w.Touched, w.regs[sp])
+	case word&0xffe00fff == 0xb84003ff: // ldur wzr, [sp, #offset]
+		w.Touched = append(w.Touched, w.regs[sp]+int(int32(word)<<11>>23))
 	case word&0xff800000 == 0x91000000: // add d, n, #imm
 		if d == sp && n == int(asm.FP) {
 			w.body()

@@ -43,9 +43,13 @@ func CFI() *abi.CFI {
 }
 
 // lowerStack implements backend.Target.LowerStack. Pushes are half as long as stores, and put registers where Frame.SavedOffset says.
-func lowerStack(e *backend.Emitter, saves bool) {
+func lowerStack(e *backend.Emitter, part backend.FramePart) {
+	if part == backend.GrownArgs {
+		growArgs(e)
+		return
+	}
 	n := e.Frame.Size
-	if saves {
+	if part == backend.SavingBody {
 		for s := e.Frame.Saved; s != 0; n -= 8 {
 			r := s.First()
 			s = s.Remove(r)
@@ -92,8 +96,52 @@ var (
 	restores = backend.SavedRows{regalloc.Int: {One: asm.Mov}}
 )
 
+// growArgs makes the argument area longer. The return address moves down with the stack pointer.
+func growArgs(e *backend.Emitter) {
+	n := e.Frame.Grow
+	below := n + 8 // where SetUp stores the frame pointer
+	for at := pageSize; at < below; at += pageSize {
+		touchBelow(e, at)
+	}
+	touchBelow(e, below)
+	op(e, backend.Inst{Op: asm.SubImm, Size: 8, Imm: int64(n - 8)}, asm.RSP)
+	e.Lowered(n - 8)
+	op(e, backend.Inst{Op: asm.PushMem, Size: 8, Mode: backend.ModeBase, Disp: int32(n - 8)}, asm.RSP)
+	e.Lowered(0)
+}
+
+// touchBelow reads the stack n bytes below the stack pointer. Hosts know this instruction, as the return address is at the stack pointer if it faults.
+func touchBelow(e *backend.Emitter, n int) {
+	op(e, backend.Inst{Op: asm.CmpMem, Size: 8, Mode: backend.ModeBase, Disp: -int32(n)}, asm.RSP, asm.RSP)
+}
+
+// emitTailCall leaves the frame and jumps to the callee. If the callee has fewer arguments than there is room for, the return address moves up to them. At no instruction
+// is anything below the stack pointer that is still needed.
+func emitTailCall(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation) {
+	leave(e)
+	if up := e.Frame.Pop - in.Popped(); up > 0 {
+		op(e, backend.Inst{Op: asm.PopMem, Size: 8, Mode: backend.ModeBase, Disp: int32(up - 8)}, asm.RSP)
+		e.ReturnMoved(up - 8)
+		op(e, backend.Inst{Op: asm.AddImm, Size: 8, Imm: int64(up - 8)}, asm.RSP)
+		e.LeftFrame(0)
+	}
+	put(e, in, allocs, 0)
+	e.Returned()
+}
+
 // emitEpilogue restores registers and returns, popping stack arguments.
 func emitEpilogue(e *backend.Emitter) {
+	leave(e)
+	if n := e.Frame.Pop; n > 0 {
+		op(e, backend.Inst{Op: asm.RetImm, Imm: int64(n)})
+	} else {
+		op(e, backend.Inst{Op: asm.Ret})
+	}
+	e.Returned()
+}
+
+// leave restores registers, stack pointer and frame pointer.
+func leave(e *backend.Emitter) {
 	saved := 0 // registers to be restored
 	if !e.Out.UnsavedIn(regalloc.Block(e.Block)) {
 		saved = e.Frame.Saved.Len()
@@ -108,12 +156,6 @@ func emitEpilogue(e *backend.Emitter) {
 		op(e, backend.Inst{Op: asm.Leave})
 	}
 	e.LeftFrame(0)
-	if n := e.Frame.Pop; n > 0 {
-		op(e, backend.Inst{Op: asm.RetImm, Imm: int64(n)})
-	} else {
-		op(e, backend.Inst{Op: asm.Ret})
-	}
-	e.Returned()
 }
 
 // leastPops is from how many registers on pops are shorter than loads and leave, if the stack pointer must first come to the registers.

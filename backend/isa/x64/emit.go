@@ -37,9 +37,13 @@ func put(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation, src
 	case asm.PatchSym:
 		binary.LittleEndian.PutUint32(out[patch.Off:], 0)
 		b.AddReloc(at, reloc.PC32, uint32(in.Symbol()), int64(addend))
-	case asm.PatchRel32: // of a call
+	case asm.PatchRel32: // of a call, to a function of the module
 		binary.LittleEndian.PutUint32(out[patch.Off:], 0)
-		b.AddReloc(at, reloc.Call32, uint32(in.Symbol()), int64(addend))
+		kind := reloc.Call32
+		if in.Op == asm.Jmp { // of a tail call: it needs no stack map
+			kind = reloc.PC32
+		}
+		b.AddReloc(at, kind, uint32(in.Symbol()), int64(addend))
 	}
 	b.Advance(len(out))
 }
@@ -70,6 +74,9 @@ func emitInst(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation
 		return
 	case in.Op == asm.Ret:
 		emitEpilogue(e)
+		return
+	case in.Op == asm.Jmp || in.Op == asm.JmpInd:
+		emitTailCall(e, in, allocs)
 		return
 	}
 	row := asm.RowOf(in.Op)
@@ -369,6 +376,8 @@ func maxBytes(e *backend.Emitter, in *backend.Inst, allocs []regalloc.Allocation
 	switch in.Op {
 	case asm.Ret:
 		n = e.Target.SavesBytes(&e.Frame) + 4
+	case asm.Jmp, asm.JmpInd:
+		n += e.Target.SavesBytes(&e.Frame) + 4 + 7 + 7
 	case asm.Call, asm.CallInd:
 		if in.Popped() > 0 {
 			n += 7

@@ -40,6 +40,7 @@ var common = backend.CommonRows{
 	Store:    [regalloc.NumClasses]backend.Op{regalloc.Int: asm.MovStore, regalloc.Float: asm.MovfStore},
 	IntConst: asm.MovImm, Zero: asm.Zero, StoreZero: asm.MovStoreImm, StoreImm: asm.MovStoreImm, Swap: asm.Xchg,
 	Charge: opCharge, ChargeBy: opChargeBy,
+	TailCall: asm.Jmp, TailCallInd: asm.JmpInd, TailCallReg: asm.JmpInd,
 	Call: asm.Call, CallInd: asm.CallInd, Ret: asm.Ret, JumpTable: opJumpTable, JumpTableBare: opJumpTableBare, JumpChain: opJumpChain,
 }
 
@@ -67,7 +68,7 @@ func newTarget(features asm.Feature, reserved regalloc.PRegSet, resumes bool) *b
 		},
 		Emission: backend.Emission{Emit: emitInst, EntryUse: tab32, TablesBehind: true},
 		Framing: backend.Framing{
-			Entry: asm.Endbr64[:], SetUp: FrameSetup[:], LowerStack: lowerStack,
+			Entry: asm.Endbr64[:], SetUp: FrameSetup[:], LowerStack: lowerStack, TailCallee: asm.R11,
 			Saves: saves, Restores: restores, SaveBytes: 8, FramePointer: asm.RBP, ShortFrame: 128,
 		},
 		Branching: backend.Branching{MaxBytes: maxBytes, BranchBytes: branchBytes, MaxBranches: maxBranches, Operations: operations, LoopAlign: loopAlign},

@@ -34,6 +34,9 @@ type walker struct {
 func original(r int) int { return 1<<40 + r<<8 }
 func changed(r int) int  { return 1<<41 + r<<8 }
 
+// returnAddress is that of the call.
+const returnAddress = 1 << 42
+
 // walk implements isatest.Machine.Walk.
 func walk(code []byte, registers regalloc.PRegSet) (*isatest.Walk, error) {
 	code = append(code[:len(code):len(code)], make([]byte, 8)...) // so that each instruction is whole
@@ -42,7 +45,8 @@ func walk(code []byte, registers regalloc.PRegSet) (*isatest.Walk, error) {
 		w.regs[r] = original(r)
 	}
 	w.regs[asm.RSP] = -8
-	w.touch(-8) // the return address
+	w.touch(-8)
+	w.mem[-8] = returnAddress
 	for steps := 0; ; steps++ {
 		if steps > 1<<16 || w.pc < 0 || w.pc+8 > len(w.code) {
 			return nil, fmt.Errorf("it does not return")
@@ -138,16 +142,57 @@ func (w *walker) step() (done bool, err error) {
 		w.body()
 		*sp = w.regs[asm.RBP]
 		w.pop(asm.RBP)
+	case w.at(0x48, 0x39, 0x64, 0x24), w.at(0x48, 0x3b, 0x64, 0x24): // cmp [rsp+disp8], rsp
+		w.touch(*sp + w.imm8())
+	case w.at(0x48, 0x39, 0xa4, 0x24), w.at(0x48, 0x3b, 0xa4, 0x24): // cmp [rsp+disp32], rsp
+		w.touch(*sp + w.imm32())
+	case w.at(0xff, 0x74, 0x24): // push [rsp+disp8]
+		w.copy(*sp+w.imm8(), -8)
+	case w.at(0xff, 0xb4, 0x24): // push [rsp+disp32]
+		w.copy(*sp+w.imm32(), -8)
+	case w.at(0x8f, 0x44, 0x24): // pop [rsp+disp8]
+		w.popTo(w.imm8())
+	case w.at(0x8f, 0x84, 0x24): // pop [rsp+disp32]
+		w.popTo(w.imm32())
+	case w.at(0x48, 0x83, 0xc4): // add rsp, imm8
+		*sp += w.imm8()
+	case w.at(0x48, 0x81, 0xc4): // add rsp, imm32
+		*sp += w.imm32()
 	case w.at(0xc3): // ret
-		*sp += 8
-		return true, nil
+		return true, w.leave(0)
 	case w.at(0xc2): // ret imm16
-		*sp += 8 + int(binary.LittleEndian.Uint16(w.code[w.pc:]))
-		return true, nil
+		return true, w.leave(int(binary.LittleEndian.Uint16(w.code[w.pc:])))
+	case w.at(0xe9): // jmp
+		return true, w.leave(0)
 	default:
 		return false, w.saved()
 	}
 	return false, nil
+}
+
+// copy copies the word at a place to where the stack pointer is when it has moved by n.
+func (w *walker) copy(from, n int) {
+	w.regs[asm.RSP] += n
+	w.touch(from)
+	w.touch(w.regs[asm.RSP])
+	w.mem[w.regs[asm.RSP]] = w.mem[from]
+}
+
+// popTo pops a word to the place n bytes above the stack pointer behind that.
+func (w *walker) popTo(n int) {
+	from := w.regs[asm.RSP]
+	w.regs[asm.RSP] += 8
+	w.touch(w.regs[asm.RSP] + n)
+	w.mem[w.regs[asm.RSP]+n] = w.mem[from]
+}
+
+// leave pops the return address, as the callee of a tail call will do, and n bytes of arguments.
+func (w *walker) leave(n int) error {
+	if w.mem[w.regs[asm.RSP]] != returnAddress {
+		return fmt.Errorf("the return address is not on top of the stack")
+	}
+	w.regs[asm.RSP] += 8 + n
+	return nil
 }
 
 func (w *walker) push(r regalloc.PReg) {

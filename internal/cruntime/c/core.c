@@ -1442,6 +1442,9 @@ static void core_functions(const waot_object *o, struct core_raw *raw, uint32_t 
 	}
 }
 
+/* CORE_ENDED is the place around an inlined one if that has taken the place of the function that it is inlined in, by a tail call. */
+#define CORE_ENDED 0xfffffffeull
+
 /* core_inlined is the function and offset of an inlined place, and the place around it. */
 static bool core_inlined(const waot_object *o, uint64_t index, uint32_t *function, uint32_t *offset, uint64_t *caller)
 {
@@ -1513,7 +1516,8 @@ static void core_resolve(waot_trap *t, struct core_raw *raw, uint32_t calls, uin
 			core_add_frame(t, raw[i].instance, function, offset);
 			place = caller;
 		}
-		core_add_frame(t, raw[i].instance, raw[i].function, (uint32_t)(place >> 1));
+		if (place != CORE_ENDED)
+			core_add_frame(t, raw[i].instance, raw[i].function, (uint32_t)(place >> 1));
 	}
 	for (uint32_t i = 0; i < t->num_frames; i++) {
 		const waot_object *o = t->frames[i].instance->object;
@@ -2412,14 +2416,22 @@ static bool core_fits(waot_instance *i, const struct core_site *s, int signal, u
 static bool core_is_helper(uint64_t pc) { return pc - (uint64_t)__start_waot_helpers < (uint64_t)(__stop_waot_helpers - __start_waot_helpers); }
 
 /* core_first_caller returns the return address of a function that has no frame yet, because its first instruction with an effect, which is
- * to store into the stack, has faulted; 0 if pc is elsewhere. */
+ * to store into the stack, has faulted, or one that touches the stack in front of it, where the function makes its argument area longer; 0 if pc is elsewhere. */
 static uint64_t core_first_caller(const uint64_t *u, uint64_t address)
 {
 #ifdef __x86_64__
 	const uint64_t *sp = (const uint64_t *)u[CORE_SP];
-	return *(const uint8_t *)u[CORE_PC] == 0x55 && address == u[CORE_SP] - 8 ? *sp : 0; /* push rbp */
+	const uint8_t *pc = (const uint8_t *)u[CORE_PC];
+	int32_t far = (int8_t)pc[4];
+	if (pc[2] == 0xa4)
+		memcpy(&far, pc + 4, 4);
+	bool touches = pc[0] == 0x48 && pc[1] == 0x39 && pc[3] == 0x24 && /* cmp [rsp+displacement], rsp */
+		address == u[CORE_SP] + (uint64_t)(int64_t)far;
+	return (pc[0] == 0x55 && address == u[CORE_SP] - 8) || touches ? *sp : 0; /* push rbp */
 #else
-	return *(const uint32_t *)u[CORE_PC] == 0xa9bf7bfd && address == u[CORE_SP] - 16 ? u[CORE_LR] : 0; /* stp x29, x30, [sp, #-16]! */
+	uint32_t insn = *(const uint32_t *)u[CORE_PC];
+	bool pushes = (insn == 0xa9bf7bfd || insn == 0xb85f03ff) && address == u[CORE_SP] - 16; /* stp x29, x30, [sp, #-16]!; ldur wzr, [sp, #-16] */
+	return pushes || (insn == 0xb94003ff && address == u[CORE_SP]) ? u[CORE_LR] : 0; /* ldr wzr, [sp] */
 #endif
 }
 

@@ -30,6 +30,7 @@ type Config struct {
 	First, N uint64        // seeds
 	Vectors  bool          // the programs have vectors
 	Typed    bool          // the programs have typed function references, and no vectors
+	Tails    bool          // the programs have tail calls
 	For      time.Duration // ends the campaign earlier; 0 does not
 	Workers  int           // 0 means 1
 	Targets  []string
@@ -291,6 +292,8 @@ func (cfg *Config) program(seed uint64) *randprog.Program {
 	switch {
 	case cfg.Typed:
 		return randprog.GenerateTyped(seed, false)
+	case cfg.Tails:
+		return randprog.GenerateTails(seed)
 	case cfg.Vectors:
 		torn := !slices.ContainsFunc(cfg.Targets, func(t string) bool { return compile.GOARCH(t) != "amd64" })
 		return randprog.GenerateVectors(seed, false, torn)

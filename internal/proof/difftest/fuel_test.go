@@ -64,6 +64,9 @@ func TestFuelRandom(t *testing.T) {
 		if seed%8 == 2 {
 			p = randprog.GenerateTyped(seed+1, false)
 		}
+		if seed%8 == 6 {
+			p = randprog.GenerateTails(seed + 1)
+		}
 		p.Reset = false // between calls: it would trap, too
 		used, ok := compareFuel(t, seed, p, plenty, false)
 		if !ok {
@@ -264,7 +267,7 @@ func TestFuelIdioms(t *testing.T) {
 				t.Fatal(err)
 			}
 			for n := uint64(0); n < 9; n += testenv.Cases[uint64](4, 3, 1) {
-				p := &randprog.Program{Wasm: wasm, Env: randprog.HostEnv(), Calls: []wasmgen.Call{{Export: "run", Params: "i", Results: "i", Args: []uint64{n}}}}
+				p := &randprog.Program{Wasm: wasm, Env: randprog.HostEnv(false), Calls: []wasmgen.Call{{Export: "run", Params: "i", Results: "i", Args: []uint64{n}}}}
 				used, ok := compareFuel(t, n, p, 1<<30, false)
 				if !ok || used == 0 {
 					t.Fatalf("%d: %d units, compared: %t", n, used, ok)

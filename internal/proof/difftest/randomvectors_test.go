@@ -60,6 +60,19 @@ func TestRandomTyped(t *testing.T) {
 	}
 }
 
+// TestRandomTails is TestRandom on modules with tail calls.
+func TestRandomTails(t *testing.T) {
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](60, 120, 1200))
+	list := engines()
+	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
+		p := randprog.GenerateTails(seed)
+		if _, _, err := compareProgram(p, list); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+			save(t, seed, p)
+		}
+	}
+}
+
 // compareUnjudged is compareRelaxed for each engine of compiled code.
 func compareUnjudged(p *randprog.Program, list []spectest.Engine) error {
 	for _, e := range list {

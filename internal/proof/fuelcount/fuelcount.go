@@ -143,7 +143,7 @@ func (c *counter) operator(in wasmedit.Inst) {
 		}
 		c.leave(in.Index)
 		c.live = false
-	case wasmfront.OpReturn, wasmfront.OpUnreachable:
+	case wasmfront.OpReturn, wasmfront.OpUnreachable, wasmfront.OpReturnCall, wasmfront.OpReturnCallIndirect, wasmfront.OpReturnCallRef:
 		c.live = false
 	}
 }
@@ -219,7 +219,7 @@ func costOf(name string) int64 {
 	switch {
 	case name == "block" || name == "loop" || name == "else" || name == "end" || name == "nop" || name == "drop":
 		return 0
-	case strings.HasPrefix(name, "call"):
+	case isCall(name):
 		return 5
 	case strings.HasSuffix(name, ".grow"):
 		return 1000
@@ -233,9 +233,12 @@ func costOf(name string) int64 {
 // bulk has the operators that cost something for each byte or element: for 1<<shift of them a unit.
 var bulk = map[string]int64{"memory.copy": 6, "memory.fill": 6, "memory.init": 6, "table.copy": 3, "table.fill": 3, "table.init": 3}
 
+// isCall reports whether the operator of that name calls a function.
+func isCall(name string) bool { return strings.HasPrefix(strings.TrimPrefix(name, "return_"), "call") }
+
 // hasEffect reports whether the operator of that name changes something that outlives the function, or calls.
 func hasEffect(name string) bool {
 	_, ok := bulk[name]
-	return ok || strings.HasPrefix(name, "call") || strings.Contains(name, ".store") || strings.HasSuffix(name, ".grow") ||
+	return ok || isCall(name) || strings.Contains(name, ".store") || strings.HasSuffix(name, ".grow") ||
 		strings.HasSuffix(name, ".drop") || name == "global.set" || name == "table.set"
 }

@@ -58,9 +58,7 @@ func testEntries(t *testing.T, on *Machine) {
 		t.Fatal(err)
 	}
 	saved := target.Env.CalleeSaved
-	pop := func(f *clif.Func) int {
-		return 16 * ((max(len(f.Signature().Params)-len(target.Conv.IntArgs), 0) + 1) / 2)
-	}
+	pop := func(f *clif.Func) int { return poppedBytes(target, len(f.Signature().Params)) }
 	c := m.planted(t, p, false)
 	bad, n := 0, 0
 	check := func(f *clif.Func) {
@@ -72,7 +70,7 @@ func testEntries(t *testing.T, on *Machine) {
 		}
 		w, err := on.Walk(code.Bytes, used)
 		if err == nil {
-			err = w.check(int(code.FrameBytes), pop(f), 8*words)
+			err = w.check(int(code.FrameBytes), pop(f), 8*words, 0)
 		}
 		if err != nil {
 			if bad++; bad < 10 {
@@ -117,7 +115,7 @@ func testEntries(t *testing.T, on *Machine) {
 			code.Bytes[bit/8] ^= 1 << (bit % 8)
 			w, err := on.Walk(code.Bytes, used)
 			if err == nil {
-				err = w.check(int(code.FrameBytes), pop(f), 8*words)
+				err = w.check(int(code.FrameBytes), pop(f), 8*words, 0)
 			}
 			if flips++; err == nil {
 				unnoticed++
@@ -143,8 +141,82 @@ func subset(set regalloc.PRegSet, bits uint64) (out regalloc.PRegSet) {
 	return out
 }
 
-// check returns what is wrong with the walk of a function. frame, pop and slots are the bytes of its frame, arguments and spill slots.
-func (w *Walk) check(frame, pop, slots int) error {
+// poppedBytes returns how many bytes of arguments a function with the given number of integer parameters pops.
+func poppedBytes(target *backend.Target, params int) int {
+	return 16 * ((max(params-len(target.Conv.IntArgs), 0) + 1) / 2)
+}
+
+// testTailEntries is testEntries for functions that end in a tail call. At the jump the stack is as at a call of the callee by the function's own caller, which has pushed
+// arguments that end where those of the function do: the return address, or on a machine with a link register the stack pointer, is right below them.
+func testTailEntries(t *testing.T, on *Machine) {
+	m := &module{on: on}
+	counts := []int{1, 11, 12, 13, 100, 521, 990}
+	for _, n := range counts {
+		m.Fn(slices.Repeat(i64, n), nil, func(b *clif.Builder, _ []clif.Value) { b.Return(nil) })
+	}
+	plain := clif.FuncIndex(len(m.Funcs) - len(counts))
+	for _, own := range counts {
+		for k, n := range counts {
+			m.Fn(slices.Repeat(i64, own), nil, func(b *clif.Builder, p []clif.Value) { b.ReturnCall(plain+clif.FuncIndex(k), slices.Repeat(p[:1], n)) })
+		}
+	}
+	m.AddInit()
+	target, err := on.Target(on.Levels[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words int
+	var used regalloc.PRegSet
+	c := m.planted(t, &planter{after: func(_ *regalloc.Input, out *regalloc.Output) { // the walk knows no moves
+		out.SlotWords, out.Used, out.Edits = words, used, nil
+	}}, true)
+	rng := rand.New(rand.NewSource(2))
+	bad, flips, unnoticed := 0, 0, 0
+	for i, own := range counts {
+		for k, n := range counts {
+			f := m.Defined[(i+1)*len(counts)+k]
+			pop, callee := poppedBytes(target, own), poppedBytes(target, n)
+			for range 20 {
+				words, used = rng.Intn(8), subset(target.Env.CalleeSaved, rng.Uint64())
+				if rng.Intn(4) == 0 {
+					words = rng.Intn(3000)
+				}
+				code, err := c.Compile(f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				walk := func() error {
+					w, err := on.Walk(code.Bytes, used)
+					if err == nil {
+						err = w.check(int(code.FrameBytes), pop-callee, 8*words, max(0, callee-pop))
+					}
+					return err
+				}
+				if err := walk(); err != nil {
+					if bad++; bad < 10 {
+						t.Errorf("%d parameters, a tail call of a function with %d, %d words of slots, registers %#x: %v", own, n, words, uint64(used), err)
+					}
+				}
+				bit := rng.Intn(8 * (len(code.Bytes) - 4)) // but the distance of the jump
+				code.Bytes[bit/8] ^= 1 << (bit % 8)
+				if flips++; walk() == nil {
+					unnoticed++
+				}
+			}
+		}
+	}
+	t.Logf("%d functions, %d are wrong; of %d bits that are wrong, %d are not noticed", flips, bad, flips, unnoticed)
+	if unnoticed > flips/20 {
+		t.Error("too many")
+	}
+}
+
+// check returns what is wrong with the walk of a function. frame, pop and slots are the bytes of its frame, arguments and spill slots, and grown how much longer it makes its
+// argument area.
+func (w *Walk) check(frame, pop, slots, grown int) error {
+	if len(w.Touched) == 0 || w.Touched[0] < -below { // what the caller has touched last may be nearly a page above
+		return fmt.Errorf("the first places touched are %d", w.Touched[:min(len(w.Touched), 2)])
+	}
 	low := 0 // the lowest place touched
 	for _, at := range w.Touched {
 		if at < low-guardPage {
@@ -157,7 +229,7 @@ func (w *Walk) check(frame, pop, slots int) error {
 		return fmt.Errorf("the stack pointer is at %d, the lowest place touched is %d", w.Body, low)
 	case w.Body%16 != 0:
 		return fmt.Errorf("the stack pointer is at %d in the body", w.Body)
-	case w.Body+frame != -below || frame < slots:
+	case w.Body+frame != -below-grown || frame < slots:
 		return fmt.Errorf("the stack pointer is at %d with a frame of %d bytes, %d of them slots", w.Body, frame, slots)
 	case w.Stored != 0 && w.Stored < w.Body+slots:
 		return fmt.Errorf("a register is saved at %d, the frame begins at %d with %d bytes of slots", w.Stored, w.Body, slots)

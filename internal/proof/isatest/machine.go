@@ -197,7 +197,7 @@ var tests = []struct {
 	{"References", testReferences},
 	{"TrapSites", testTrapSites},
 	{"AccessesInBounds", testAccessesInBounds},
-	{"Entries", testEntries},
+	{"Entries", testEntries}, {"TailEntries", testTailEntries},
 	{"Guard", testGuard},
 	{"StackAlignment", testStackAlignment},
 	{"SavedRegisters", testSavedRegisters},

@@ -29,7 +29,7 @@ func (wazeroEngine) Features() wasmfront.Features {
 }
 
 func (wazeroEngine) NewStore() (spectest.Store, error) {
-	config := wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesTypedFunctionReferences)
+	config := wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesTypedFunctionReferences | experimental.CoreFeaturesTailCall)
 	return &wazeroStore{rt: wazero.NewRuntimeWithConfig(context.Background(), config)}, nil
 }
 

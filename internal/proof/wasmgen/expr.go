@@ -53,19 +53,24 @@ type fgen struct {
 	loops   int // open loops
 	smallAt int // the number of a small function, else 0
 	reads   []reading
-	caught  int // open blocks that catch all exceptions
+	tries   int // open bodies of blocks that catch
 }
 
 func (g *gen) function(s sig) []byte {
 	f := &fgen{gen: g, sig: s, budget: g.cfg.Size/2 + g.r.IntN(g.cfg.Size), locals: []byte(s.params)}
 	f.locals = append(f.locals, g.typeList(1+g.length(10), "iillfdrx")...)
+	if g.cfg.throws() { // enough that some are in registers which calls keep, and some are not
+		f.locals = append(f.locals, g.typeList(g.length(20), "iillfdrx")...)
+	}
 	f.busy = make([]bool, len(f.locals))
 	f.labels = []label{{types: s.results}}
 	f.burnFuel()
 	for f.budget > 0 {
 		f.statement()
 	}
-	f.produceAll(s.results)
+	if !f.tailCall() {
+		f.produceAll(s.results)
+	}
 	f.op(wasmfront.OpEnd)
 	return append(f.localTypes(), f.b...)
 }
@@ -180,6 +185,10 @@ func (f *fgen) produce(t byte) {
 	defer func() { f.depth-- }()
 	if t == 'r' || t == 'x' {
 		f.reference(t)
+		return
+	}
+	if t == exnRef {
+		f.exception()
 		return
 	}
 	if f.budget <= 0 || f.depth > maxDepth {
@@ -489,18 +498,24 @@ func (f *fgen) call(i int) {
 	s := f.funcs[i]
 	if f.smallAt == 0 && f.chance(3) {
 		f.produceAll(s.params)
-		slot, table := f.r.IntN(tableLen), f.r.IntN(2)
-		if f.cfg.NoTraps || !f.chance(4) { // make sure that the function is there
-			f.konst('i', uint64(slot))
-			f.opIndex(wasmfront.OpRefFunc, i)
-			f.opIndex(wasmfront.OpTableSet, table)
-			f.konst('i', uint64(slot))
-		} else {
-			f.small(tableLen)
-		}
+		table := f.tableWith(i)
 		f.opIndex(wasmfront.OpCallIndirect, f.typeIndex(s), table)
 		return
 	}
 	f.produceAll(s.params)
 	f.opIndex(wasmfront.OpCall, i)
+}
+
+// tableWith pushes an index, and returns a table that most often has function i there.
+func (f *fgen) tableWith(i int) (table int) {
+	slot, table := f.r.IntN(tableLen), f.r.IntN(2)
+	if f.cfg.NoTraps || !f.chance(4) { // make sure that the function is there
+		f.konst('i', uint64(slot))
+		f.opIndex(wasmfront.OpRefFunc, i)
+		f.opIndex(wasmfront.OpTableSet, table)
+		f.konst('i', uint64(slot))
+	} else {
+		f.small(tableLen)
+	}
+	return table
 }

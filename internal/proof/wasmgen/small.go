@@ -18,7 +18,7 @@ func (g *gen) declareSmall() {
 		g.funcs = append(g.funcs, sig{recursiveParams, "l"})
 	}
 	for range g.r.IntN(5) {
-		results := g.typeList(1+g.r.IntN(5)/4, "iillfd")
+		results := g.tailResults(g.typeList(1+g.r.IntN(5)/4, "iillfd"))
 		g.funcs = append(g.funcs, sig{g.typeList(g.r.IntN(4), "iillfd"), results})
 	}
 }
@@ -38,7 +38,10 @@ func (g *gen) smallFunction(i int) []byte {
 	for n := range f.busy {
 		f.busy[n] = f.chance(2)
 	}
-	f.produceAll(s.results)
+	f.smallThrow()
+	if !f.tailCall() {
+		f.produceAll(s.results)
+	}
 	f.op(wasmfront.OpEnd)
 	return append(f.localTypes(), f.b...)
 }
@@ -52,7 +55,7 @@ func (f *fgen) callable(t byte) (with []int) {
 		first = f.firstSmall
 	}
 	for i := range f.funcs[:end] {
-		if (i >= first || i == funcNote) && f.funcs[i].returns(t) {
+		if (i >= first || i < f.imported) && f.funcs[i].returns(t) {
 			with = append(with, i)
 		}
 	}

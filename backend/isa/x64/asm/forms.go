@@ -33,6 +33,7 @@ const (
 	FPop               // G <- pop
 	FJump              // branch distance
 	FJumpInd           // jump to G/rm
+	FMem               // [mem]
 	FImm               // imm only
 	FXchg              // G <-> G
 	FFMove             // X <- X/rm
@@ -123,6 +124,7 @@ var forms = [numForms]FormInfo{
 	FPop:      {-1, -1, -1, 0, NoMem, "0", []Role{def}},
 	FJump:     {-1, -1, -1, -1, NoMem, "t", nil},
 	FJumpInd:  {-1, 0, -1, -1, MayMem, "0", []Role{useAny}},
+	FMem:      {-1, 0, -1, -1, MustMem, "0", []Role{use}},
 	FImm:      {-1, -1, -1, -1, NoMem, "i", nil},
 	FXchg:     {0, 1, -1, -1, NoMem, "01", []Role{mod, mod}},
 

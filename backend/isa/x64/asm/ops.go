@@ -95,6 +95,8 @@ const (
 	RetImm
 	Push
 	Pop
+	PushMem
+	PopMem
 	Leave
 	Xchg
 	Ud2

@@ -118,6 +118,9 @@ var scalarRows = [Andp]Row{
 	// 50+r PUSH, 58+r POP.
 	Push: {Name: "push", Form: FPush, Opcode: 0x50, Flags: NoW},
 	Pop:  {Name: "pop", Form: FPop, Opcode: 0x58, Flags: NoW},
+	// FF /6 PUSH m64, 8F /0 POP m64. An address from rsp is with rsp as it is before a push, and behind a pop.
+	PushMem: {Name: "push", Form: FMem, Opcode: 0xff, Digit: 6, RM: 8, Flags: NoW},
+	PopMem:  {Name: "pop", Form: FMem, Opcode: 0x8f, RM: 8, Flags: NoW},
 	// C9 LEAVE: mov rsp, rbp; pop rbp.
 	Leave: {Name: "leave", Form: FNone, Opcode: 0xc9},
 	// 87 /r XCHG r, r.
