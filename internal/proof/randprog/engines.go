@@ -120,6 +120,11 @@ func runIn(e spectest.Engine, p *Program, o *Outcome) error {
 	}
 	o.Memory = bytes.Clone(memoryOf(inst))
 	o.Fuel = fuelLeft(s)
+	if p.Counter != "" {
+		v, err := inst.Get(p.Counter)
+		o.Fuel = int64(v.Bits)
+		return err
+	}
 	return nil
 }
 
