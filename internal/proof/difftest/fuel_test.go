@@ -124,7 +124,7 @@ func compareFuelWith(t *testing.T, seed uint64, p *randprog.Program, n int64, sl
 	}
 	want, err := judge(&q)
 	switch {
-	case err != nil && strings.Contains(err.Error(), "recovered by wazero"): // its own panic
+	case randprog.JudgePanics(err):
 		return 0, false
 	case err != nil:
 		t.Fatalf("seed %d: %v", seed, err)

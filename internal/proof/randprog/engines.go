@@ -257,6 +257,11 @@ func Judge(ctx context.Context, p *Program, counters ...string) (*Outcome, []uin
 	return o, counts, nil
 }
 
+// JudgePanics reports whether an error of Judge is a panic of wazero's own, not what the program does.
+func JudgePanics(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "recovered by wazero")
+}
+
 // WazeroTrap returns the words of a trap of wazero, behind TrapPrefix, or else err itself.
 func WazeroTrap(err error) (string, error) {
 	_, msg, ok := strings.Cut(err.Error(), "wasm error: ")
