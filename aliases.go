@@ -46,6 +46,10 @@ type (
 	Table = host.Table
 	// Global is a global variable.
 	Global = host.Global
+	// Tag is a tag of exceptions.
+	Tag = host.Tag
+	// Exception is an exception of WebAssembly: an error that no compiled code has caught, or that a Go function throws.
+	Exception = host.Exception
 	// Value is a WebAssembly value with its type.
 	Value = host.Value
 
@@ -104,6 +108,7 @@ const (
 	TypeV128      = host.TypeV128
 	TypeFuncRef   = host.TypeFuncRef
 	TypeExternRef = host.TypeExternRef
+	TypeExnRef    = host.TypeExnRef
 )
 
 // The kinds of imports and exports.
@@ -112,6 +117,7 @@ const (
 	KindTable  = host.KindTable
 	KindMemory = host.KindMemory
 	KindGlobal = host.KindGlobal
+	KindTag    = host.KindTag
 )
 
 // The errors without details.

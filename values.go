@@ -20,5 +20,11 @@ func V128(v [16]byte) Value { return host.V128(v) }
 // Ref returns an externref to a Go value; nil is null.
 func Ref(v any) Value { return host.Ref(v) }
 
+// ExnRef returns an exnref; nil is null.
+func ExnRef(x *Exception) Value { return host.ExnRef(x) }
+
+// NewException makes an exception of a tag; see host.NewException.
+func NewException(tag *Tag, args ...any) (*Exception, error) { return host.NewException(tag, args...) }
+
 // FuncRef returns a funcref; nil is null.
 func FuncRef(f *Func) Value { return host.FuncRef(f) }

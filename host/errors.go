@@ -112,11 +112,14 @@ func (t *Trap) Error() string {
 	return trap.Error()
 }
 
-// hostError converts an inproc error. Only traps differ. Errors of Go functions stay as they are: the calls that those
+// hostError converts an inproc error. Only traps and exceptions differ. Errors of Go functions stay as they are: the calls that those
 // functions made have converted their errors already.
 func hostError(err error) error {
-	if t, ok := err.(*inproc.Trap); ok {
-		return &Trap{Code: TrapCode(t.Code), Backtrace: t.Backtrace, Inner: t.Inner}
+	switch err := err.(type) {
+	case *inproc.Trap:
+		return &Trap{Code: TrapCode(err.Code), Backtrace: err.Backtrace, Inner: err.Inner}
+	case *inproc.Exception:
+		return (*Exception)(err)
 	}
 	return err
 }

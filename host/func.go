@@ -38,13 +38,14 @@ func (f *Func) Ref() uint64 { return f.inproc().Ref() }
 //   - v128: a [16]byte, the bytes as in linear memory;
 //   - externref: any Go value, nil for null;
 //   - funcref: a *Func of the same store, nil for null;
+//   - exnref: an *Exception of the same store, nil for null;
 //   - or a Value of the right type.
 //
-// Results are int32, int64, float32, float64, [16]byte, the Go value of an externref, a *Func,
+// Results are int32, int64, float32, float64, [16]byte, the Go value of an externref, a *Func, an *Exception,
 // and nil for null references.
 //
 // When ctx ends, compiled code does, wherever it is, and the error is a *CancelError. ctx
-// may be nil. The other errors are *Trap, ErrType, ErrBusy, ErrClosed, and
+// may be nil. The other errors are *Trap, *Exception, ErrType, ErrBusy, ErrClosed, and
 // those of Go functions that the code called, unchanged.
 func (f *Func) Call(ctx context.Context, args ...any) ([]any, error) {
 	t := f.inproc().Type()
@@ -176,7 +177,7 @@ func (f *Func) callRefs(ctx context.Context, args, results []Value, in, out []ui
 			if len(words) == 0 {
 				break // the next argument was refused
 			}
-			if t.Base() == meta.ExternRef {
+			if t.Base() == meta.ExternRef { // exnrefs too
 				s.Unmake(words[0])
 			}
 			words = words[t.Words():]

@@ -9,7 +9,7 @@ import (
 )
 
 // Imports gives imports their values, by module and name: a Go function (see
-// Store.NewFunc), a RawFunc, or a *Func, *Memory, *Table or *Global of the store. What Instance.Exports
+// Store.NewFunc), a RawFunc, or a *Func, *Memory, *Table, *Global or *Tag of the store. What Instance.Exports
 // returns can be one of the inner maps.
 type Imports map[string]map[string]any
 
@@ -122,7 +122,7 @@ func linkError(d *ImportType, reason, got string) error {
 // isGoFunc reports whether v is given as Go code.
 func isGoFunc(v any) bool {
 	switch v.(type) {
-	case *Func, *Memory, *Table, *Global:
+	case *Func, *Memory, *Table, *Global, *Tag:
 		return false
 	}
 	return true
@@ -151,6 +151,10 @@ func (s *Store) extern(m *Module, n int, v any) (x inproc.Extern, got string, er
 	case *Global:
 		if v != nil && v.inproc().Store() != nil && want.Kind == KindGlobal {
 			return (*inproc.Global)(v), "", nil
+		}
+	case *Tag:
+		if v != nil && v.inproc().Store() != nil && want.Kind == KindTag {
+			return (*inproc.Tag)(v), "", nil
 		}
 	default:
 		g, err := goFuncOf(v)
@@ -197,7 +201,7 @@ func (i *Instance) Close() {
 	}
 }
 
-// Export returns the export of that name: a *Func, *Memory, *Table or *Global. The errors are
+// Export returns the export of that name: a *Func, *Memory, *Table, *Global or *Tag. The errors are
 // ErrNotExported, ErrBusy and ErrClosed.
 func (i *Instance) Export(name string) (any, error) {
 	var x inproc.Extern
@@ -218,6 +222,8 @@ func (i *Instance) Export(name string) (any, error) {
 		return (*Memory)(x), nil
 	case *inproc.Table:
 		return (*Table)(x), nil
+	case *inproc.Tag:
+		return (*Tag)(x), nil
 	}
 	return (*Global)(x.(*inproc.Global)), nil
 }
@@ -263,6 +269,9 @@ func (i *Instance) Table(name string) (*Table, error) { return lookUp[*Table](i,
 func (i *Instance) Global(name string) (*Global, error) {
 	return lookUp[*Global](i, name, KindGlobal)
 }
+
+// Tag is like Func for a tag of exceptions.
+func (i *Instance) Tag(name string) (*Tag, error) { return lookUp[*Tag](i, name, KindTag) }
 
 // At returns what has index n in the index space of tables, memories or globals, imports first: a *Table, *Memory or *Global, exported
 // or not. It is for hosts that know how their modules are made, such as one that calls what a toolchain has in table 0. Tables and globals that are neither imported

@@ -88,7 +88,7 @@ func (m *Module) loaded() *loaded.Module { return (*loaded.Module)(m) }
 // Name returns the name that the module was compiled with.
 func (m *Module) Name() string { return m.loaded().Inproc().Meta().Name }
 
-// Imports describes what the module needs: functions, tables, memories and globals,
+// Imports describes what the module needs: functions, tables, memories, globals and tags,
 // in the order of the module within each kind. A nil or zero Module needs nothing. The slices of function types are shared: they must not be changed.
 func (m *Module) Imports() []ImportType {
 	if m == nil || m.loaded().Inproc() == nil {

@@ -14,6 +14,7 @@ var (
 	typeCaller  = reflect.TypeFor[*Caller]()
 	typeError   = reflect.TypeFor[error]()
 	typeAny     = reflect.TypeFor[any]()
+	typeExn     = reflect.TypeFor[*Exception]()
 	typeFunc    = reflect.TypeFor[*Func]()
 	typeVector  = reflect.TypeFor[[16]byte]()
 )
@@ -92,6 +93,8 @@ func valTypeOf(t reflect.Type) ValType {
 		return TypeExternRef
 	case typeFunc:
 		return TypeFuncRef
+	case typeExn:
+		return TypeExnRef
 	}
 	return 0
 }
@@ -192,7 +195,7 @@ func setVariable(s *inproc.Store, p reflect.Value, t ValType, words []uint64) (r
 	default:
 		if t == TypeFuncRef {
 			p.Set(reflect.ValueOf((*Func)(s.FuncOf(w))))
-		} else if v := s.Extern(w); v != nil {
+		} else if v := goValue(s.Extern(w)); v != nil {
 			p.Set(reflect.ValueOf(v))
 		} else {
 			p.SetZero()
@@ -216,10 +219,12 @@ func putResult(s *inproc.Store, v reflect.Value, words []uint64) (rest []uint64,
 		x := V128(v.Convert(typeVector).Interface().([16]byte))
 		return words[putNumber(words, x):], nil
 	default:
-		x := v.Interface()
-		if f, ok := x.(*Func); ok && v.Type() == typeFunc {
-			words[0], err = funcWord(s, f)
-		} else {
+		switch x := v.Interface(); v.Type() {
+		case typeFunc:
+			words[0], err = funcWord(s, x.(*Func))
+		case typeExn:
+			words[0], err = exceptionWord(s, x.(*Exception))
+		default:
 			words[0] = s.ExternRef(x)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -33,6 +34,9 @@ type StoreOptions struct {
 	// MaxHostDepth bounds the calls into the store that are active at one time: nested in each other by Go functions,
 	// the outermost one included, and those of all goroutines that Caller.Leave lets in. The default is 10,000. One more traps (TrapStackOverflow).
 	MaxHostDepth int
+	// MaxExceptionMemory bounds the exceptions that compiled code has made references to, in bytes: about 256 for each, and what its arguments take. Half of it is for those that nobody holds any more and that
+	// are not collected yet. The default is 128 MiB. A call that needs more fails with a *LimitError.
+	MaxExceptionMemory uint64
 	// MaxInstances bounds the instances; by default only the system does.
 	MaxInstances int
 	// HugePages asks the system for huge pages when a memory grows by 4 MiB or more at once, and the first one was quick to be had. Such
@@ -115,7 +119,7 @@ func (o *StoreOptions) config() inproc.Config {
 	}
 	return inproc.Config{
 		MaxMemoryPages: o.MaxMemoryPages, MaxTotalMemoryPages: o.MaxTotalMemoryPages,
-		MaxTableElements: o.MaxTableElements, MaxTableMemory: o.MaxTableMemory,
+		MaxTableElements: o.MaxTableElements, MaxTableMemory: o.MaxTableMemory, MaxExceptionMemory: o.MaxExceptionMemory,
 		MaxTables: o.MaxTables, MaxMemories: o.MaxMemories, MaxGlobals: o.MaxGlobals, MaxInstances: o.MaxInstances,
 		MaxStack: o.MaxStack, MaxHostStack: o.MaxHostStack, MaxHostDepth: o.MaxHostDepth, HugePages: o.HugePages, KeepViews: o.KeepViews, Allocator: a,
 		Fuel: o.Fuel,
@@ -185,10 +189,11 @@ func (s *Store) do(f func(*inproc.Store) error) error {
 //   - optionally a context.Context in front, that of the call;
 //   - then optionally a *Caller;
 //   - parameters and results of the types int32 and uint32 (for i32), int64 and uint64 (i64),
-//     float32, float64, [16]byte (v128, the bytes as in linear memory), any (externref), *Func (funcref), or named types
+//     float32, float64, [16]byte (v128, the bytes as in linear memory), any (externref), *Func (funcref), *Exception (exnref), or named types
 //     based on the numeric ones or on [16]byte;
 //   - optionally an error as the last result. One that is not nil ends the call, and is returned unchanged to the
-//     caller of compiled code.
+//     caller of compiled code. But if it is an *Exception of the store, or wraps one, it is thrown, and compiled code may
+//     catch it.
 //
 // A panic ends the call too, and propagates to the caller of compiled code. The store stays usable.
 //
@@ -213,10 +218,10 @@ func (s *Store) NewMemory(l Limits) (*Memory, error) {
 	return (*Memory)(m), err
 }
 
-// NewTable creates a table of nulls of type TypeFuncRef or TypeExternRef. The errors are
+// NewTable creates a table of nulls of type TypeFuncRef, TypeExternRef or TypeExnRef. The errors are
 // ErrType, *LimitError, *SystemError, ErrBusy and ErrClosed.
 func (s *Store) NewTable(elem ValType, l Limits) (*Table, error) {
-	if !elem.isRef() {
+	if !elem.isRef() || !abi.ValType(elem).IsGeneral() {
 		return nil, detail(ErrType, "a table of %v", elem)
 	}
 	t, err := s.inproc().NewTable(meta.ValType(elem), inproc.Limits(l))
@@ -257,7 +262,7 @@ func (s *Store) ExternRef(v any) (ref uint64, err error) {
 // valid any more, and if another goroutine is inside the store.
 func (s *Store) Extern(ref uint64) (v any) {
 	s.do(func(p *inproc.Store) error {
-		v = p.Extern(ref)
+		v = goValue(p.Extern(ref))
 		return nil
 	})
 	return v

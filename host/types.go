@@ -21,6 +21,7 @@ const (
 	TypeV128      = ValType(abi.V128)
 	TypeFuncRef   = ValType(abi.FuncRef)
 	TypeExternRef = ValType(abi.ExternRef)
+	TypeExnRef    = ValType(abi.ExnRef) // references to exceptions
 )
 
 // TypeIndex returns the index of the type of the functions that t refers to; ok is false if t says nothing of it. The index is one of the module that t was asked of, and of the type of
@@ -30,8 +31,14 @@ func (t ValType) TypeIndex() (index uint32, ok bool) { return abi.ValType(t).Typ
 // IsNotNull reports whether t is a type of references that are never null.
 func (t ValType) IsNotNull() bool { return abi.ValType(t).IsNotNull() }
 
-// Base returns the constant that has the class of t: TypeFuncRef for all references to functions, TypeExternRef for those to Go values, and other types unchanged.
-func (t ValType) Base() ValType { return ValType(abi.ValType(t).Base()) }
+// Base returns the constant that t is a part of: TypeFuncRef for all references to functions, TypeExternRef for those to Go values, TypeExnRef for those to exceptions, and other types
+// unchanged.
+func (t ValType) Base() ValType {
+	if abi.ValType(t).IsExn() {
+		return TypeExnRef
+	}
+	return ValType(abi.ValType(t).Base())
+}
 
 // String returns the type as the text format has it, with a number for the index of a type.
 func (t ValType) String() string { return abi.ValType(t).String() }
@@ -81,27 +88,28 @@ const (
 	KindTable  = Kind(abi.ExternTable)
 	KindMemory = Kind(abi.ExternMemory)
 	KindGlobal = Kind(abi.ExternGlobal)
+	KindTag    = Kind(abi.ExternTag)
 )
 
 // String returns the name of the kind.
 func (k Kind) String() string {
-	if k > KindGlobal {
+	if k > KindTag {
 		return "unknown"
 	}
-	return [...]string{"function", "table", "memory", "global"}[k]
+	return [...]string{"function", "table", "memory", "global", "tag"}[k]
 }
 
 // ExternType is the type of an import or export.
 type ExternType struct {
 	Kind    Kind
-	Func    FuncType // of a function
+	Func    FuncType // of a function; of a tag, whose parameters are the arguments of exceptions
 	Limits  Limits   // of a memory or table
 	Value   ValType  // of a global, or of a table's elements
 	Mutable bool     // of a global
 }
 
-// String returns the type in a form such as "function (i32) -> ()", "memory 1..10", "table funcref 1.." or
-// "global mut i64".
+// String returns the type in a form such as "function (i32) -> ()", "memory 1..10", "table funcref 1..",
+// "global mut i64" or "tag (i32)".
 func (t ExternType) String() string {
 	s := t.Kind.String() + " "
 	switch t.Kind {
@@ -109,6 +117,8 @@ func (t ExternType) String() string {
 		return s + t.Func.String()
 	case KindMemory:
 		return s + t.Limits.String()
+	case KindTag:
+		return s + abi.TypeList(t.Func.Params, ", ")
 	case KindTable:
 		return s + t.Value.String() + " " + t.Limits.String()
 	}
@@ -183,7 +193,7 @@ func typeOfGlobal(d *meta.Global) ExternType {
 	return ExternType{Kind: KindGlobal, Value: ValType(d.Type), Mutable: d.Mutable}
 }
 
-// importsOf describes the imports: functions, tables, memories, globals, each kind in the
+// importsOf describes the imports: functions, tables, memories, globals, tags, each kind in the
 // order of the module.
 func importsOf(m *meta.Module) (out []ImportType) {
 	if !m.HasImports() {
@@ -213,6 +223,13 @@ func importsOf(m *meta.Module) (out []ImportType) {
 			add(d.Import, typeOfGlobal(d))
 		}
 	}
+	if x := m.Exceptions; x != nil {
+		for i := range x.Tags {
+			if d := &x.Tags[i]; d.Import != nil {
+				add(d.Import, typeOfTag(m, d))
+			}
+		}
+	}
 	return out
 }
 
@@ -229,6 +246,8 @@ func exportsOf(m *meta.Module) []ExportType {
 			out[i].Type = typeOfTable(&m.Tables[e.Index])
 		case KindMemory:
 			out[i].Type = typeOfMemory(&m.Memories[e.Index])
+		case KindTag:
+			out[i].Type = typeOfTag(m, &m.Exceptions.Tags[e.Index])
 		default:
 			out[i].Type = typeOfGlobal(&m.Globals[e.Index])
 		}

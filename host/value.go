@@ -53,6 +53,14 @@ func FuncRef(f *Func) Value {
 	return Value{low: uint64(TypeFuncRef), ref: f}
 }
 
+// ExnRef returns an exnref; nil is null.
+func ExnRef(x *Exception) Value {
+	if x == nil {
+		return Value{low: uint64(TypeExnRef)}
+	}
+	return Value{low: uint64(TypeExnRef), ref: x}
+}
+
 // Type returns the type of the value, 0 for the zero Value.
 func (v Value) Type() ValType {
 	if t, ok := v.ref.(numType); ok {
@@ -101,6 +109,18 @@ func (v Value) Func() *Func {
 	return f
 }
 
+// Exception returns the exception of an exnref, nil for null.
+func (v Value) Exception() *Exception {
+	if v.Type() != TypeExnRef {
+		return nil
+	}
+	x, _ := v.ref.(*Exception)
+	return x
+}
+
+// isHandle reports whether the value is a reference for which a word is made when compiled code gets it.
+func (v Value) isHandle() bool { return v.Type() == TypeExternRef || v.Type() == TypeExnRef }
+
 func (v Value) as(t ValType) uint64 {
 	if v.Type() != t {
 		return 0
@@ -109,7 +129,7 @@ func (v Value) as(t ValType) uint64 {
 }
 
 // Any returns the value as Func.Call does: int32, int64, float32, float64, [16]byte, the
-// Go value of an externref, a *Func; nil for null.
+// Go value of an externref, a *Func, an *Exception; nil for null.
 func (v Value) Any() any {
 	switch v.Type() {
 	case TypeI32:
@@ -178,6 +198,13 @@ func valueOf(t ValType, x any) (Value, error) {
 		}
 	case TypeExternRef:
 		return Ref(x), nil
+	case TypeExnRef:
+		if x == nil {
+			return ExnRef(nil), nil
+		}
+		if x, ok := x.(*Exception); ok {
+			return ExnRef(x), nil
+		}
 	case TypeV128:
 		if x, ok := x.([16]byte); ok {
 			return V128(x), nil
@@ -206,13 +233,15 @@ func takeNumber(t ValType, words []uint64) (Value, int) {
 }
 
 // word returns the value, the low half of a v128, as compiled code of the store has it. The caller is inside the store,
-// and releases what was made for an externref.
+// and releases what was made if isHandle.
 func (v Value) word(s *inproc.Store) (uint64, error) {
 	switch v.Type() {
 	case TypeExternRef:
 		return s.ExternRef(v.ref), nil
 	case TypeFuncRef:
 		return funcWord(s, v.Func())
+	case TypeExnRef:
+		return exceptionWord(s, v.Exception())
 	}
 	return v.low, nil
 }
@@ -224,7 +253,7 @@ func (v Value) with(s *inproc.Store, f func(w uint64) error) error {
 	if err != nil {
 		return err
 	}
-	if v.Type() == TypeExternRef {
+	if v.isHandle() {
 		defer s.Unmake(w)
 	}
 	return f(w)
@@ -245,7 +274,7 @@ func funcWord(s *inproc.Store, f *Func) (uint64, error) {
 func takeValue(s *inproc.Store, t meta.ValType, words []uint64) (Value, int) {
 	switch t.Base() {
 	case meta.ExternRef:
-		return Ref(s.Extern(words[0])), 1
+		return refValue(ValType(t), s.Extern(words[0])), 1
 	case meta.FuncRef:
 		return FuncRef((*Func)(s.FuncOf(words[0]))), 1
 	}

@@ -23,6 +23,7 @@ var behaves = map[string]string{
 	"a start that has data outside":    "the text does not say which segment",
 	"a start that has elements outs":   "wazero accepts it",
 	"whose name it is then: ":          "wazero takes a name from the module that has it when another one could not get it",
+	"exception between: other ":        "the stack is that of the last function that has looked at the exception",
 	"sections kept: false ":            "wazero keeps custom sections also if that is not asked for",
 	"fd_seek: [0 0 1 100] ":            "wazero says ENOSYS for streams, and not ESPIPE",
 	"fd_seek: [2 0 1 100] ":            "as above",
@@ -65,7 +66,7 @@ func TestBehaviour(t *testing.T) {
 	var outputs [2][]string
 	for i, lines := range [][]string{nil, {"replace github.com/tetratelabs/wazero => " + abs(t, "."), "replace github.com/waot-project/waot => " + abs(t, "../..")}} {
 		dir := folder(t, "", lines...)
-		for _, name := range []string{"main.go", "more.go", "linking.go"} {
+		for _, name := range []string{"main.go", "more.go", "linking.go", "throwing.go"} {
 			code, err := os.ReadFile(filepath.Join(source, name))
 			if err == nil {
 				err = os.WriteFile(filepath.Join(dir, name), code, 0o666)

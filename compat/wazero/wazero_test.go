@@ -427,9 +427,12 @@ func TestFeatures(t *testing.T) {
 		`(module (func (param i32) (result i32) (i32.extend8_s (local.get 0))))`: api.CoreFeatureSignExtensionOps,
 		`(module (func (result i32 i32) (i32.const 1) (i32.const 2)))`:           api.CoreFeatureMultiValue,
 		`(module (func (result v128) (v128.const i64x2 1 2)))`:                   api.CoreFeatureSIMD,
-		`(module (func))`: 0,
+		`(module (tag))`:                                         experimental.CoreFeaturesExceptionHandling,
+		`(module (func (param exnref)))`:                         experimental.CoreFeaturesExceptionHandling,
+		`(module (func $f (try_table (catch_all 0) (call $f))))`: experimental.CoreFeaturesExceptionHandling,
+		`(module (func))`:                                        0,
 	} {
-		for _, has := range []api.CoreFeatures{api.CoreFeaturesV1, api.CoreFeaturesV1 | need} {
+		for _, has := range []api.CoreFeatures{api.CoreFeaturesV1, api.CoreFeaturesV2 &^ need, api.CoreFeaturesV1 | need} {
 			r := newRuntime(t, wazero.NewRuntimeConfig().WithCoreFeatures(has))
 			_, err := r.CompileModule(bg, wasm(t, text))
 			if refused := has&need != need; (err != nil) != refused {
@@ -437,6 +440,48 @@ func TestFeatures(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLegacyExceptions: those of the legacy proposal are refused, as wazero does.
+func TestLegacyExceptions(t *testing.T) {
+	r := newRuntime(t, wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesExceptionHandling))
+	if _, err := r.CompileModule(bg, wasm(t, `(module (func $f (try (do (call $f)) (catch_all))))`)); err == nil {
+		t.Error("accepted")
+	}
+}
+
+// TestExceptionListeners: a function that is left by an exception does not end, and the others do.
+func TestExceptionListeners(t *testing.T) {
+	var told []string
+	tell := func(what string, d api.FunctionDefinition) { told = append(told, what+" "+d.Name()) }
+	ctx := experimental.WithFunctionListenerFactory(bg, experimental.FunctionListenerFactoryFunc(func(api.FunctionDefinition) experimental.FunctionListener { return telling(tell) }))
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesExceptionHandling))
+	defer r.Close(ctx)
+	m, err := r.Instantiate(ctx, wasm(t, `(module (tag $t)
+		(func $throw (throw $t)) (func $inner (call $throw))
+		(func $outer (export "outer") (param i32) (block $h (try_table (catch $t $h) (call $inner))) (if (local.get 0) (then unreachable))))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.ExportedFunction("outer").Call(ctx, 0); err != nil {
+		t.Error(err)
+	}
+	if got, want := fmt.Sprint(told), "[before outer before inner before throw after outer]"; got != want {
+		t.Errorf("told %s, want %s", got, want)
+	}
+}
+
+// telling is a listener that is one function.
+type telling func(what string, d api.FunctionDefinition)
+
+func (l telling) Before(_ context.Context, _ api.Module, d api.FunctionDefinition, _ []uint64, _ experimental.StackIterator) {
+	l("before", d)
+}
+func (l telling) After(_ context.Context, _ api.Module, d api.FunctionDefinition, _ []uint64) {
+	l("after", d)
+}
+func (l telling) Abort(_ context.Context, _ api.Module, d api.FunctionDefinition, _ error) {
+	l("abort", d)
 }
 
 // TestTailCalls: tail calls take no stack, not between modules either, and reach Go functions; an endless chain of them ends with its context.

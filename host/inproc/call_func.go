@@ -572,7 +572,7 @@ func dispatch(c *Caller) uint64 {
 		var snapshot *Snapshot
 		if snapshot, results = c.goesBack(err); snapshot == nil {
 			if x := s.thrownBy(err); x != nil {
-				return c.throwFromHost(x, top)
+				return c.throwFromHost(x, err, top)
 			}
 			return c.giveUp(err)
 		}

@@ -2,7 +2,6 @@ package inproc
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/waot-project/waot/host/hosterr"
 	"github.com/waot-project/waot/internal/abi"
@@ -62,18 +61,21 @@ type Trap struct {
 }
 
 func (t *Trap) Error() string {
-	var b strings.Builder
-	b.WriteString("wasm trap: ")
-	b.WriteString(t.Code.Message())
+	text := "wasm trap: " + t.Code.Message()
 	if len(t.Backtrace) > 0 {
-		name := quote.Name(t.Name)
-		if name == "" {
-			name = fmt.Sprintf("function %d", t.Func)
-		}
-		fmt.Fprintf(&b, " in %s", name)
-		if t.Offset != 0 {
-			fmt.Fprintf(&b, " at offset %#x", t.Offset)
-		}
+		text += within(&Frame{Func: t.Func, Name: t.Name, Offset: t.Offset})
 	}
-	return b.String()
+	return text
+}
+
+// within says where in a module something happened, behind what it was.
+func within(f *Frame) string {
+	name := quote.Name(f.Name)
+	if name == "" {
+		name = fmt.Sprintf("function %d", f.Func)
+	}
+	if f.Offset == 0 {
+		return " in " + name
+	}
+	return fmt.Sprintf(" in %s at offset %#x", name, f.Offset)
 }

@@ -2,7 +2,6 @@ package inproc
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/waot-project/waot/internal/abi"
@@ -24,16 +23,22 @@ func (t *Tag) Type() *meta.FuncType { return &t.typ.FuncType }
 // Store returns the store of the tag.
 func (t *Tag) Store() *Store { return t.store }
 
-// NewTag makes a tag whose exceptions have arguments of the given types, which say nothing beyond classes. Errors are ErrType, ErrBusy, ErrClosed and those of memory.
+// NewTag makes a tag whose exceptions have arguments of the given types, which are general. Errors are ErrType, ErrBusy, ErrClosed and those of memory.
 func (s *Store) NewTag(params []meta.ValType) (*Tag, error) {
+	if !areGeneral(params) {
+		return nil, ErrType
+	}
 	done, err := s.hold()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	typ, err := s.internType(&meta.FuncType{Params: params})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case typ.unsupported:
+		return nil, ErrType
 	}
 	addr, err := s.alloc(tagBytes)
 	if err != nil {
@@ -55,18 +60,30 @@ func (s *Store) addTag(typ *funcType, addr uintptr) *Tag {
 }
 
 // Exception is an exception that compiled code or a host function has thrown. As an error it is one that no compiled code has caught; a host function throws it by
-// returning it.
+// returning it, or an error that wraps it.
 type Exception struct {
 	tag *Tag
-	// args are the words of its arguments as Go code has them, while Go code has the exception, or as compiled code has them, while native is set.
-	args   []uint64
-	native bool
+	// args are the words of its arguments as compiled code has them. The words of references to host values may be stale, since only values keeps what they are of.
+	args []uint64
+	// values are what the references among the arguments are of, in the order of refParams of the tag's type, and funcs the functions, in that of funcParams.
+	values []any
+	funcs  []*Func
+	// weight is about how many bytes it takes, with the exceptions among its arguments.
+	weight uint64
+	// backtrace is the innermost frames where it left compiled code first, inner of which are of the innermost call.
+	backtrace []Frame
+	inner     int
 }
 
-// NewException returns an exception with a tag and the words of its arguments, which it keeps: floats as their bits, a v128 as two words, references as words of the store.
-// Errors are ErrType and *ReferenceError.
+// NewException returns an exception with a tag and the words of its arguments: floats as their bits, a v128 as two words, references as words of the store. It keeps what references
+// are of. Errors are ErrType, *ReferenceError, ErrBusy and ErrClosed.
 func NewException(tag *Tag, args []uint64) (*Exception, error) {
-	t := tag.typ
+	t, s := tag.typ, tag.store
+	done, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	if len(args) != len(t.args) {
 		return nil, ErrType
 	}
@@ -74,20 +91,61 @@ func NewException(tag *Tag, args []uint64) (*Exception, error) {
 	for i := range args {
 		args[i] &= t.args[i].mask
 	}
-	if err := tag.store.checkArgs(t, args); err != nil {
+	if err := s.checkArgs(t, args); err != nil {
 		return nil, err
 	}
-	return &Exception{tag: tag, args: args}, nil
+	s.funcsToNative(args, t.funcParams)
+	return newException(tag, args), nil
 }
+
+// newException returns an exception with valid arguments as compiled code has them.
+func newException(tag *Tag, args []uint64) *Exception {
+	t, s := tag.typ, tag.store
+	x := &Exception{tag: tag, args: args, weight: exceptionBytes + 8*uint64(len(args)) + 16*uint64(len(t.refParams)+len(t.funcParams))}
+	for _, n := range t.refParams {
+		v := s.Extern(args[n])
+		if inner, ok := v.(*Exception); ok {
+			x.weight = min(x.weight+inner.weight, maxWeight)
+		}
+		x.values = append(x.values, v)
+	}
+	for _, n := range t.funcParams {
+		x.funcs = append(x.funcs, s.FuncOf(s.fromNative(meta.FuncRef, args[n])))
+	}
+	return x
+}
+
+const (
+	// exceptionBytes is about how many bytes an exception takes without arguments, its handle included.
+	exceptionBytes = 256
+	// maxWeight is more than any store allows.
+	maxWeight = 1 << 62
+)
 
 // Tag returns the exception's tag.
 func (x *Exception) Tag() *Tag { return x.tag }
 
-// Args returns the words of the arguments, as NewException has them. References among them are valid as those of a call's results are.
-func (x *Exception) Args() []uint64 { return x.args }
+// Words returns the words of the arguments; they must not be changed. Those of references mean nothing: Refs and Funcs return what these are of.
+func (x *Exception) Words() []uint64 { return x.args }
+
+// Refs returns what the references to host values among the arguments are of, in their order, and Funcs the functions; neither must be changed.
+func (x *Exception) Refs() []any { return x.values }
+
+// Funcs returns the functions that funcrefs among the arguments are of.
+func (x *Exception) Funcs() []*Func { return x.funcs }
+
+// Backtrace returns the innermost frames, at most 64, where the exception left compiled code first without being caught, and how many of them are of the innermost call.
+func (x *Exception) Backtrace() (frames []Frame, inner int) { return x.backtrace, x.inner }
 
 func (x *Exception) Error() string {
-	return fmt.Sprintf("wasm exception of type %s", x.tag.typ.FuncType.String())
+	if x == nil || x.tag == nil {
+		return "wasm exception"
+	}
+	text := "wasm exception with arguments " + abi.TypeList(x.tag.typ.Params, ", ")
+	if len(x.backtrace) > 0 {
+		text += within(&x.backtrace[0])
+	}
+	return text
 }
 
 // current is an exception under way: a part of the instance data of inst, at.
@@ -108,19 +166,18 @@ func (c *current) args() []uint64 {
 }
 func (c *current) setRef(word uint64) { store64(c.at+abi.ExceptionRef, word) }
 
-// load returns the exception as a value; its arguments are those of compiled code.
+// load returns the exception as a value.
 func (c *current) load() *Exception {
 	t := c.tag()
-	x := &Exception{tag: t, args: make([]uint64, len(t.typ.args)), native: true}
-	args, n := c.args(), 0
+	words, args, n := make([]uint64, t.typ.argWords), c.args(), 0
 	for i, p := range t.typ.Params {
 		at := abi.ExceptionWord(t.typ.Params, i)
-		n += copy(x.args[n:n+p.Words()], args[at:])
+		n += copy(words[n:n+p.Words()], args[at:])
 	}
-	return x
+	return newException(t, words)
 }
 
-// store makes x, whose arguments are those of compiled code, the one under way; word is a reference to it, or 0. The arguments are left out if there is no room: then the code knows no tag of
+// store makes x the one under way; word is a reference to it, or 0. The arguments are left out if there is no room: then the code knows no tag of
 // such exceptions, and so there must be a reference.
 func (c *current) store(x *Exception, word uint64) {
 	store64(c.at+abi.ExceptionTag, uint64(x.tag.addr))
@@ -129,30 +186,31 @@ func (c *current) store(x *Exception, word uint64) {
 	if abi.ExceptionWord(params, len(params)) > len(args) {
 		return
 	}
+	c.inst.store.renew(x)
 	n := 0
 	for i, p := range params {
 		n += copy(args[abi.ExceptionWord(params, i):], x.args[n:n+p.Words()])
 	}
 }
 
-// toNative makes the arguments those of compiled code, and fromNative those of Go code.
-func (x *Exception) toNative() *Exception {
-	if !x.native {
-		x = &Exception{tag: x.tag, args: slices.Clone(x.args), native: true}
-		x.tag.store.funcsToNative(x.args, x.tag.typ.funcParams)
+// renew makes references for those among the arguments of x that have been collected since.
+func (s *Store) renew(x *Exception) {
+	for k, n := range x.tag.typ.refParams {
+		if v := x.values[k]; v != nil {
+			x.args[n] = s.valid(v, x.args[n])
+		}
 	}
-	return x
 }
 
-func (x *Exception) fromNative() *Exception {
-	if x.native {
-		x = &Exception{tag: x.tag, args: slices.Clone(x.args)}
-		x.tag.store.funcsFromNative(x.args, x.tag.typ.funcParams)
+// valid returns word if it is a valid reference, and else a new one to v.
+func (s *Store) valid(v any, word uint64) uint64 {
+	if _, ok := s.refs.lookUp(word); ok {
+		return word
 	}
-	return x
+	return s.refs.slots[s.takeSlot(v)].word
 }
 
-// makeTags makes the tags that the module defines, and fills the part of the instance data that is for exceptions.
+// fillExceptions makes the tags that the module defines, and fills the part of the instance data that is for exceptions.
 func (i *Instance) fillExceptions() error {
 	x := i.module.meta.Exceptions
 	if x == nil {
@@ -225,22 +283,34 @@ func (c *Caller) helped(result uint64) uint64 {
 
 // exceptionRef is the helper waot_exception_ref.
 func exceptionRef(c *Caller) uint64 {
-	x := c.thrower().currentOf()
-	if x.ref() == 0 {
-		x.setRef(c.store.refTo(x.load()))
+	s, at := c.store, c.thrower().currentOf()
+	if at.ref() == 0 {
+		x := at.load()
+		if err := s.mayHold(x); err != nil {
+			return c.giveUp(err)
+		}
+		at.store(x, s.refTo(x))
 	}
-	return c.helped(x.ref())
+	return c.helped(at.ref())
 }
 
-// refTo returns a reference to an exception.
-func (s *Store) refTo(x *Exception) uint64 {
-	r := &s.refs
-	if r.room <= 0 || s.config.CollectAlways {
-		r.thrown = x
-		s.collectRefs()
-		r.thrown = nil
+// mayHold returns an error if compiled code would hold too many exceptions with x. Half of the limit is for those that nobody holds any more, so that collections are not too frequent.
+func (s *Store) mayHold(x *Exception) error {
+	r, limit := &s.refs, s.config.MaxExceptionMemory
+	if x.weight+r.weight <= limit {
+		return nil
 	}
-	return r.slots[s.takeSlot(x)].word
+	s.collectRefs()
+	if want := x.weight + r.weight; want > limit/2 {
+		return &LimitError{What: "bytes of exceptions in the store", Want: want, Limit: limit / 2}
+	}
+	return nil
+}
+
+// refTo returns a reference to an exception, whose arguments may have been collected then.
+func (s *Store) refTo(x *Exception) uint64 {
+	s.makeRoom()
+	return s.refs.slots[s.takeSlot(x)].word
 }
 
 // exceptionOpen is the helper waot_exception_open.
@@ -251,6 +321,10 @@ func exceptionOpen(c *Caller) uint64 {
 	if !ok {
 		fatal("a reference to an exception is none\n")
 	}
+	if len(x.values) > 0 {
+		s.makeRoom()
+		word = s.valid(x, word)
+	}
 	at.store(x, word)
 	return c.helped(0)
 }
@@ -258,21 +332,21 @@ func exceptionOpen(c *Caller) uint64 {
 // raise is the helper waot_raise.
 func raise(c *Caller) uint64 {
 	at := c.thrower().currentOf()
-	return c.throw(&at, nil)
+	return c.throw(&at, nil, nil)
 }
 
 // thrownBy returns the exception that a host function has thrown by its error, or nil.
 func (s *Store) thrownBy(err error) *Exception {
 	var x *Exception
-	if errors.As(err, &x) && x.tag.store == s {
+	if errors.As(err, &x) && x != nil && x.tag != nil && x.tag.store == s {
 		return x
 	}
 	return nil
 }
 
-// throw unwinds the activation, which native code has left by a call, to the innermost handler: with the exception under way at from, or, if that is nil, with x. Without a handler it gives up the
-// activation.
-func (c *Caller) throw(from *current, x *Exception) uint64 {
+// throw unwinds the activation, which native code has left by a call, to the innermost handler: with the exception under way at from, or, if that is nil, with x, which a host function has thrown by err.
+// Without a handler it gives up the activation.
+func (c *Caller) throw(from *current, x *Exception, err error) uint64 {
 	s := c.store
 	if s.cancelled.Load() != 0 || c.cancel.hasEnded() {
 		return c.giveUp(s.cancelError(false))
@@ -282,52 +356,55 @@ func (c *Caller) throw(from *current, x *Exception) uint64 {
 	}
 	ctx := s.ctx
 	u := unwinder{pc: returnAddress(ctx.sp, &ctx.saved), fp: ctx.fp, saved: ctx.saved}
-	if !u.run(s, ctx.sp) {
-		if x == nil {
-			if x, _ = s.Extern(from.ref()).(*Exception); x == nil {
-				x = from.load()
-			}
-			x = x.fromNative()
-			c.keepThrown(x)
+	caught := u.run(s, ctx.sp)
+	word := uint64(0)
+	if from != nil && (!caught || from.inst != u.inst) {
+		word = from.ref()
+		if x, _ = s.Extern(word).(*Exception); x == nil {
+			x = from.load()
+			err = x
 		}
-		return c.giveUp(x)
 	}
-	to := u.inst.currentOf()
 	switch {
+	case !caught:
+		c.left(x)
+		if err == nil {
+			err = x
+		}
+		return c.giveUp(err)
 	case x != nil:
-		s.land(&to, x.toNative(), 0)
-	case from.at != to.at:
-		if known, _ := s.Extern(from.ref()).(*Exception); known != nil {
-			s.land(&to, known, from.ref())
-		} else {
-			s.land(&to, from.load(), 0)
+		if err := s.land(u.inst.currentOf(), x, word, from == nil); err != nil {
+			return c.giveUp(err)
 		}
 	}
 	u.resume(ctx)
 	return 0
 }
 
-// land makes x the exception under way of the instance that catches it. If there is no room for its arguments, it needs a reference.
-func (s *Store) land(to *current, x *Exception, word uint64) {
+// land makes x the exception under way of the instance that catches it. If there is no room for its arguments, it needs a reference; it gets one too if Go code knows it, so that it is
+// still the same when compiled code throws it again.
+func (s *Store) land(to current, x *Exception, word uint64, known bool) error {
 	params := x.tag.typ.Params
-	if word == 0 && abi.ExceptionWord(params, len(params)) > int(to.inst.module.meta.Exceptions.Words) {
+	if word == 0 && (known || abi.ExceptionWord(params, len(params)) > int(to.inst.module.meta.Exceptions.Words)) {
+		if err := s.mayHold(x); err != nil {
+			return err
+		}
 		word = s.refTo(x)
 	}
 	to.store(x, word)
+	return nil
 }
 
-// keepThrown keeps the references that an exception that comes to Go code has, as those of results.
-func (c *Caller) keepThrown(x *Exception) {
-	s := c.store
-	for _, n := range x.tag.typ.refParams {
-		i, ok := s.refs.lookUp(x.args[n])
-		switch {
-		case !ok:
-		case s.depth == 1:
-			s.refs.returned = append(s.refs.returned, x.args[n])
-		default:
-			s.refs.slots[i].pins = max(s.refs.slots[i].pins, 1) // the host function that called has no place for it
-		}
+// left notes where x leaves compiled code, if it does so for the first time.
+func (c *Caller) left(x *Exception) {
+	if x.backtrace != nil {
+		return
+	}
+	visit := framesInto(&x.backtrace)
+	more := c.walkOwn(visit)
+	x.inner = len(x.backtrace)
+	if more {
+		c.store.walkOuter(c.store.depth-2, visit)
 	}
 }
 
@@ -399,14 +476,12 @@ func (u *unwinder) resume(ctx *nativeContext) {
 	returnTo(ctx, u.pad, u.sp)
 }
 
-// throwFromHost unwinds with what a host function has thrown; top is where the scratch of the activation ends without its words.
-func (c *Caller) throwFromHost(x *Exception, top int) uint64 {
+// throwFromHost unwinds with what a host function has thrown by err; top is where the scratch of the activation ends without its words.
+func (c *Caller) throwFromHost(x *Exception, err error, top int) uint64 {
 	s := c.store
 	if c.refs {
-		s.refs.thrown = x // what it refers to is kept by the host function
 		s.leaveHost(c)
-		s.refs.thrown = nil
 	}
 	s.scratchTop = top
-	return c.throw(nil, x)
+	return c.throw(nil, x, err)
 }

@@ -24,7 +24,7 @@ func (s *Store) NewGlobal(t meta.ValType, mutable bool, v, high uint64) (*Global
 	}
 	defer done()
 	v, ok := s.toNative(abi.OwnType{Type: t}, v)
-	if !ok || t.IsTyped() {
+	if !ok || !t.IsGeneral() {
 		return nil, ErrType
 	}
 	if err := s.grant(usage{globals: 1}); err != nil {
@@ -37,7 +37,7 @@ func (s *Store) NewGlobal(t meta.ValType, mutable bool, v, high uint64) (*Global
 	g := &Global{store: s, addr: at, typ: t, mutable: mutable}
 	g.put(v, high)
 	s.used.globals++
-	if t == meta.ExternRef {
+	if t.Base() == meta.ExternRef {
 		s.refs.globals = append(s.refs.globals, at)
 	}
 	return g, nil

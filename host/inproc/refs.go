@@ -50,9 +50,8 @@ type references struct {
 	tables    []*Table
 	globals   []uintptr
 
-	// thrown is an exception that gets a reference, while that waits for a collection; reached are exceptions that a collection has found, whose references it has not looked at yet.
-	thrown  *Exception
-	reached []*Exception
+	// weight is that of the exceptions among the values.
+	weight uint64
 
 	skip rootKind // roots to leave out: for tests that want to see it noticed
 }
@@ -157,17 +156,21 @@ func (s *Store) ExternRef(v any) uint64 {
 	if v == nil {
 		return 0
 	}
-	r := &s.refs
-	if r.room <= 0 || s.config.CollectAlways {
-		s.collectRefs()
-	}
-	i := s.takeSlot(v)
+	s.makeRoom()
+	r, i := &s.refs, s.takeSlot(v)
 	if s.depth == 0 {
 		r.slots[i].pins = 1
 	} else {
 		s.activations[s.depth-1].keep(i)
 	}
 	return r.slots[i].word
+}
+
+// makeRoom collects if it is time to, before a handle is made.
+func (s *Store) makeRoom() {
+	if s.refs.room <= 0 || s.config.CollectAlways {
+		s.collectRefs()
+	}
 }
 
 // Extern returns the host value of a reference; nil for null, for stale handles, for those of
@@ -285,6 +288,9 @@ func (s *Store) takeSlot(v any) uint32 {
 		i := r.slotOf(word)
 		if x := &r.slots[i]; x.value == nil {
 			x.value, x.word, x.pins = v, word, 0
+			if e, ok := v.(*Exception); ok {
+				r.weight += e.weight
+			}
 			r.inUse = append(r.inUse, uint32(i))
 			return uint32(i)
 		}
@@ -425,15 +431,15 @@ func (s *Store) collectRefs() {
 	}
 	scanned := s.markPlaces() + r.markReturned()
 	s.eachFiber(func() { scanned += s.markFrames() + s.markKept() })
-	if s.tags != nil {
-		scanned += r.markPinned() + r.markThrown()
-	}
 	for k := 0; k < len(r.inUse); {
 		i := r.inUse[k]
 		x := &r.slots[i]
 		if x.epoch == r.epoch || x.pins != 0 && r.skip&rootPins == 0 {
 			k++
 			continue
+		}
+		if e, ok := x.value.(*Exception); ok {
+			r.weight -= e.weight
 		}
 		x.value = nil
 		last := len(r.inUse) - 1
@@ -452,7 +458,7 @@ func (r *references) mark(ref uint64) {
 	}
 	if i := r.slotOf(ref); i < uint64(len(r.slots)) {
 		if x := &r.slots[i]; x.word == ref {
-			r.reach(x)
+			x.epoch = r.epoch
 		}
 	}
 }
@@ -479,45 +485,6 @@ func (s *Store) markFrames() (scanned int) {
 		scanned += 8 + len(r.frameSlots) // finding the map costs some
 		return true
 	})
-	return scanned
-}
-
-// reach notes that a slot is reachable.
-func (r *references) reach(x *refSlot) {
-	if x.epoch == r.epoch {
-		return
-	}
-	x.epoch = r.epoch
-	if e, ok := x.value.(*Exception); ok && len(e.tag.typ.refParams) > 0 {
-		r.reached = append(r.reached, e)
-	}
-}
-
-// markPinned reaches the exceptions that are kept by claims.
-func (r *references) markPinned() (scanned int) {
-	for _, i := range r.inUse {
-		x := &r.slots[i]
-		if _, ok := x.value.(*Exception); ok && x.pins != 0 && r.skip&rootPins == 0 {
-			r.reach(x)
-		}
-	}
-	return len(r.inUse)
-}
-
-// markThrown marks what exceptions hold that were reached.
-func (r *references) markThrown() (scanned int) {
-	if r.thrown != nil {
-		r.reached = append(r.reached, r.thrown)
-	}
-	for len(r.reached) > 0 {
-		last := len(r.reached) - 1
-		x := r.reached[last]
-		r.reached = r.reached[:last]
-		for _, n := range x.tag.typ.refParams {
-			r.mark(x.args[n])
-		}
-		scanned += len(x.args)
-	}
 	return scanned
 }
 
@@ -582,7 +549,7 @@ func (s *Store) markKept() (scanned int) {
 	}
 	if r.skip&rootLocals == 0 {
 		for _, i := range s.locals {
-			r.reach(&r.slots[i])
+			r.slots[i].epoch = r.epoch
 		}
 		scanned += len(s.locals)
 	}

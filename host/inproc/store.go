@@ -34,6 +34,9 @@ type Config struct {
 	// MaxHostDepth bounds the calls into the store that are active at one time: nested in each other by host functions,
 	// the outermost one included, and those of all goroutines that host functions let in; default 10,000. One more traps (stack overflow).
 	MaxHostDepth int
+	// MaxExceptionMemory bounds the exceptions that handles are of, in bytes, about 256 for each and what its arguments take; default 128 MiB. Half of it is for those that
+	// nobody holds any more and that are not collected yet.
+	MaxExceptionMemory uint64
 	// MaxInstances bounds the instances; by default only the memory mappings that the system
 	// grants a process do.
 	MaxInstances int
@@ -243,8 +246,8 @@ func (s *Store) alloc(size uintptr) (uintptr, error) {
 // NewHostFunc makes a function of the given type that runs fn. It can be imported,
 // put into tables, and called. It fails with ErrType if the type has more than maxValues parameters or results.
 func (s *Store) NewHostFunc(t meta.FuncType, fn HostFunc) (*Func, error) {
-	if t.IsTyped() {
-		return nil, ErrType // which says nothing without a module
+	if !areGeneral(t.Params) || !areGeneral(t.Results) {
+		return nil, ErrType
 	}
 	done, err := s.hold()
 	if err != nil {
@@ -256,6 +259,11 @@ func (s *Store) NewHostFunc(t meta.FuncType, fn HostFunc) (*Func, error) {
 		return nil, err
 	}
 	return s.newHostFunc(typ, fn)
+}
+
+// areGeneral reports whether the types can be those of functions and tags that the host makes.
+func areGeneral(types []meta.ValType) bool {
+	return !slices.ContainsFunc(types, func(t meta.ValType) bool { return !t.IsGeneral() })
 }
 
 // NewHostFuncOf is NewHostFunc for type n of a module.

@@ -13,6 +13,7 @@ const (
 	defaultGlobals     = 1_000_000
 	defaultHostStack   = 8 << 20
 	maxHostStack       = maxGoStack / 2
+	defaultExceptions  = 128 << 20
 	defaultHostDepth   = 10_000
 )
 
@@ -27,6 +28,7 @@ func (c *Config) complete() error {
 	orDefault(&c.MaxTables, defaultCount)
 	orDefault(&c.MaxMemories, defaultCount)
 	orDefault(&c.MaxGlobals, defaultGlobals)
+	orDefault(&c.MaxExceptionMemory, defaultExceptions)
 	c.MaxMemoryPages = min(c.MaxMemoryPages, abi.MaxMemoryPages)
 	c.MaxTableElements = min(c.MaxTableElements, abi.MaxTableElements)
 	// One table of the largest size must fit.

@@ -19,7 +19,7 @@ type Table struct {
 // NewTable makes a table of null references; elem is FuncRef or ExternRef. The error
 // is ErrType if it is not, a *LimitError or *SystemError.
 func (s *Store) NewTable(elem meta.ValType, l Limits) (*Table, error) {
-	if elem != meta.FuncRef && elem != meta.ExternRef {
+	if !elem.IsRef() || !elem.IsGeneral() {
 		return nil, ErrType
 	}
 	done, err := s.hold()

@@ -122,6 +122,9 @@ const MaxSays = 2*MaxTypeIndex + 3
 // IsExn reports whether t is a type of references to exceptions.
 func (t ValType) IsExn() bool { return t.Base() == ExternRef && t>>heapBits != heapExtern }
 
+// IsGeneral reports whether t is a type that needs no module to be understood and has all references of its kind, null included.
+func (t ValType) IsGeneral() bool { return t > ValTypeUnknown && t < NumValTypes || t == ExnRef }
+
 // IsTyped reports whether t says more than its class: that it is not null, or what it refers to.
 func (t ValType) IsTyped() bool { return t >= NumValTypes }
 

@@ -66,6 +66,7 @@ func debugName(module, name string, index uint32) string {
 const (
 	typeV128    = api.ValueType(0x7b)
 	typeFuncref = api.ValueType(0x70)
+	typeExnref  = api.ValueType(0x69) // a word, as the store has it
 )
 
 // countWords fills in what follows from the types.
@@ -107,6 +108,8 @@ func joined(types []api.ValueType, between string) string {
 			names[i] = "v128"
 		case typeFuncref:
 			names[i] = "funcref"
+		case typeExnref:
+			names[i] = "exnref"
 		}
 	}
 	return strings.Join(names, between)

@@ -24,6 +24,7 @@ var (
 	errTableAccess  = &RuntimeError{"invalid table access"}
 	errTypeMismatch = &RuntimeError{"indirect call type mismatch"}
 	errStack        = &RuntimeError{"stack overflow"}
+	errUncaught     = &RuntimeError{"uncaught exception"}
 	traps           = map[host.TrapCode]*RuntimeError{
 		host.TrapUnreachable:          {"unreachable"},
 		host.TrapMemoryOutOfBounds:    {"out of bounds memory access"},
@@ -113,6 +114,9 @@ func (m *Instance) callError(err error) error {
 			return t // without the stack
 		}
 		return &hostError{fmt.Sprintf("wasm error: %v\n%s", t, m.grp.stackText(nil, e.Backtrace[:e.Inner])), t}
+	case *host.Exception:
+		// What left it is over: Go functions that get the error cannot throw it again.
+		return &hostError{fmt.Sprintf("wasm error: %v\n%s", errUncaught, m.grp.stackText(nil, e.Backtrace()[:e.InnerFrames()])), errUncaught}
 	case *sys.ExitError:
 		return e
 	}

@@ -250,9 +250,8 @@ func (m *Instance) after(h hook, c *host.Caller, results []uint64) (err error) {
 	defer m.listenerPanic(h, c, &err)
 	words := append([]uint64(nil), results...)
 	fromStore(c.Store(), h.def.results, words)
-	// There is none if a Go function has kept a panic of a snapshot from going back.
-	if t := toldOf(c.Context()); t != nil && len(t.actives) > 0 {
-		t.actives = t.actives[:len(t.actives)-1]
+	if t := toldOf(c.Context()); t != nil {
+		t.ended(h)
 	}
 	ctx := given(c.Context())
 	m.grp.outside(c, func() { h.listener.After(ctx, m, h.def, words) })
@@ -263,6 +262,17 @@ func (m *Instance) after(h hook, c *host.Caller, results []uint64) (err error) {
 func (m *Instance) listenerPanic(h hook, c *host.Caller, err *error) {
 	if r := recover(); r != nil {
 		*err = (&HostFunc{def: h.def}).recovered(m, c, r)
+	}
+}
+
+// ended notes the end of the innermost call of a function. Those inside of it that have not ended have been left by an exception, and their listeners are told nothing. It may be none: a
+// Go function can keep a panic of a snapshot from going back.
+func (t *told) ended(h hook) {
+	for n := len(t.actives) - 1; n >= 0; n-- {
+		if t.actives[n].def == h.def {
+			t.actives = t.actives[:n]
+			return
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/tetratelabs/wazero/internal/expctxkeys"
 
 	"github.com/waot-project/waot"
+	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
@@ -157,12 +158,14 @@ var optional = map[api.CoreFeatures]wasmfront.Features{
 	api.CoreFeatureReferenceTypes:                  wasmfront.FeatureReferenceTypes,
 	api.CoreFeatureSignExtensionOps:                wasmfront.FeatureSignExtension,
 	api.CoreFeatureSIMD:                            wasmfront.FeatureSIMD | wasmfront.FeatureRelaxedSIMD,
+	experimental.CoreFeaturesExceptionHandling:     wasmfront.FeatureExceptions,
 }
 
-// known is what wazero has. A module has one memory there.
-const known = wasmfront.DefaultFeatures &^ (wasmfront.FeatureMultiMemory | wasmfront.FeatureFunctionReferences)
+// known is what wazero has. A module has one memory there, and exceptions are not those of the legacy proposal.
+const known = wasmfront.DefaultFeatures &^ (wasmfront.FeatureMultiMemory | wasmfront.FeatureFunctionReferences | wasmfront.FeatureLegacyExceptions)
 
-// decode decodes a module, and validates it if it may not use all features: otherwise the compiler does.
+// decode decodes a module. It validates it, too, unless it may use all features but exceptions: then the compiler does, and Compile looks whether it has found exceptions. The compiler would accept those of
+// the legacy proposal.
 func decode(wasm []byte, features api.CoreFeatures) (*wasmfront.Module, error) {
 	accept := known
 	for f, w := range optional {
@@ -170,7 +173,7 @@ func decode(wasm []byte, features api.CoreFeatures) (*wasmfront.Module, error) {
 			accept &^= w
 		}
 	}
-	if accept == known {
+	if accept == known&^wasmfront.FeatureExceptions {
 		return wasmfront.Decode(wasm, accept)
 	}
 	return validate.All(wasm, validate.Config{Features: accept})
@@ -214,8 +217,13 @@ func (r *Runtime) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 		wasm = m.instrument(w)
 	}
 	m.wasm = wasm
-	if _, err := m.compiled(ctx, m.explicitFor(ctx, nil)); err != nil {
+	compiled, err := m.compiled(ctx, m.explicitFor(ctx, nil))
+	if err != nil {
 		return nil, err
+	}
+	if has := (*loaded.Module)(compiled).Inproc().Meta().Exceptions != nil; has && !r.config.Features.IsEnabled(experimental.CoreFeaturesExceptionHandling) {
+		m.Close(ctx)
+		return nil, fmt.Errorf("feature %q is disabled", experimental.CoreFeaturesExceptionHandling)
 	}
 	m.wasm = nil
 	if len(m.mems) > 0 { // otherwise there is one form

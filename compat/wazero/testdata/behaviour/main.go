@@ -35,7 +35,7 @@ var h goFunc
 
 func main() {
 	for _, f := range []func(){exports, closed, linked, goFunctions, starts, contexts, programs, libraries, limits, listeners, parallel, coroutines, goroutines,
-		names, builders, sections, globals, starters, notified, closing, streams, files, caches, memories, allocators, plugins, together, waiting, meanwhile} {
+		names, builders, sections, globals, starters, notified, closing, streams, files, caches, memories, allocators, plugins, together, waiting, meanwhile, exceptions} {
 		h = func(_ context.Context, _ api.Module, x uint32) uint32 { return x }
 		f()
 	}

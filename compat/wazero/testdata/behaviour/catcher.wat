@@ -1,0 +1,7 @@
+(module $catcher (import "thrower" "throw" (func $throw (param i32))) (import "thrower" "tag" (tag $t (param i32 i64)))
+ (tag $other (param i32 i64))
+ (func (export "other") (param i32) (result i32 i64)
+  (block $b (result i32 i64) (try_table (catch $other $b) (call $throw (local.get 0))) (i32.const 1) (i64.const 2)))
+ (func (export "catch") (param i32) (result i32 i64)
+  (block $b (result i32 i64) (try_table (catch $t $b) (call $throw (local.get 0))) (i32.const 1) (i64.const 2)))
+ (func (export "own") (param i32) (throw $t (local.get 0) (i64.const 1))))

@@ -1,0 +1,1 @@
+(module $wrong (import "thrower" "tag" (tag (param i32))))
