@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,9 +20,11 @@ import (
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/internal/proof/wasmgen"
 	"github.com/waot-project/waot/internal/proof/wat"
+	"github.com/waot-project/waot/internal/wasmedit"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/spectest/nativeengine"
+	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/fuel"
 	"github.com/waot-project/waot/wasmfront/translate"
 )
@@ -67,6 +70,10 @@ func TestFuelRandom(t *testing.T) {
 		if seed%8 == 6 {
 			p = randprog.GenerateTails(seed + 1)
 		}
+		if seed%8 == 4 {
+			p = randprog.GenerateExceptions(seed+1, false, seed%16 == 4)
+			throwsItself(t, p)
+		}
 		p.Reset = false // between calls: it would trap, too
 		used, ok := compareFuel(t, seed, p, plenty, false)
 		if !ok {
@@ -94,22 +101,37 @@ func TestFuelRandom(t *testing.T) {
 	}
 }
 
-// compareFuel runs a program with n units, and returns how many it used by its own count; ok is false if it cannot be compared.
+// compareFuel is compareFuelWith wazero.
 func compareFuel(t *testing.T, seed uint64, p *randprog.Program, n int64, slack bool) (used int64, ok bool) {
+	t.Helper()
+	return compareFuelWith(t, seed, p, n, slack, func(p *randprog.Program) (*randprog.Outcome, error) {
+		want, left, err := randprog.Judge(context.Background(), p, fuelcount.Global)
+		if err != nil {
+			return nil, err
+		}
+		want.Fuel = max(0, int64(left[0])) // below 0 behind another trap in a block that does not compare
+		return want, nil
+	})
+}
+
+// compareFuelWith runs a program with n units, and returns how many it used by its own count, as the judge executes it; ok is false if it cannot be compared.
+func compareFuelWith(t *testing.T, seed uint64, p *randprog.Program, n int64, slack bool, judge func(*randprog.Program) (*randprog.Outcome, error)) (used int64, ok bool) {
 	t.Helper()
 	q := *p
 	var err error
 	if q.Wasm, err = fuelcount.Exact(p.Wasm, n); err != nil {
 		t.Fatal(err)
 	}
-	want, left, err := randprog.Judge(context.Background(), &q, fuelcount.Global)
-	if err != nil {
+	want, err := judge(&q)
+	switch {
+	case randprog.JudgePanics(err):
+		return 0, false
+	case err != nil:
 		t.Fatalf("seed %d: %v", seed, err)
 	}
-	if want.Overflow != nil {
+	if want.Overflow != nil || want.TooLong() {
 		return 0, false
 	}
-	want.Fuel = max(0, int64(left[0])) // below 0 behind another trap in a block that does not compare
 	if want.Start.Trapped() {
 		want.Fuel = 0 // nobody can ask a module that could not be instantiated
 	}
@@ -278,5 +300,81 @@ func TestFuelIdioms(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFuelExceptions compares what random modules with exceptions of either proposal have left with what they count themselves in the CLIF interpreter: wazero does not know the legacy one, and has
+// other limits of the stack, where exceptions may bring those that call it on.
+func TestFuelExceptions(t *testing.T) {
+	const plenty = 100_000
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](20, 40, 300))
+	judge := func(p *randprog.Program) (*randprog.Outcome, error) {
+		q := *p
+		q.Counter = fuelcount.Global
+		o := randprog.Run(&interpengine.Engine{Options: interp.Options{MaxSteps: 30_000_000}}, &q)
+		o.Fuel = max(0, o.Fuel)
+		return o.WithoutPlaces(), nil
+	}
+	whole, stopped, skipped := 0, 0, 0
+	for seed := *seedFlag; seed < *seedFlag+count; seed++ {
+		p := randprog.GenerateExceptions(2*seed+1, seed%3 > 0, seed%5 == 0)
+		throwsItself(t, p)
+		p.Reset = false
+		used, ok := compareFuelWith(t, seed, p, plenty, false, judge)
+		switch {
+		case !ok:
+			skipped++
+			continue
+		case used < plenty:
+			whole++
+			compareFuelWith(t, seed, p, plenty, true, judge)
+		default:
+			stopped++
+		}
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		for _, n := range []int64{used - 1, rnd.Int64N(used + 1), rnd.Int64N(min(used, 300) + 1)} {
+			if n >= 0 && n < used {
+				if _, ok := compareFuelWith(t, seed, p, n, false, judge); ok {
+					stopped++
+				}
+			}
+		}
+		if t.Failed() {
+			save(t, seed, p)
+			return
+		}
+	}
+	t.Logf("%d modules ran to their end, %d runs stopped for want of fuel; %d were not compared, as they run out of stack or steps", whole, stopped, skipped)
+	if whole < int(count)/3 || stopped < whole {
+		t.Error("too few")
+	}
+}
+
+// throwsItself gives a program with exceptions a function of its own in place of the environment's that throws, as fuel that the environment consumes is not counted by the module.
+func throwsItself(t *testing.T, p *randprog.Program) {
+	t.Helper()
+	m, err := wasmedit.Decode(p.Wasm, wasmfront.DefaultFeatures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	throws := uint32(slices.IndexFunc(m.Funcs, func(f wasmedit.Func) bool { return f.Import != nil && f.Import.Name == "throws" }))
+	m.Funcs[throws].Import.Name = "note" // of the same type
+	own := uint32(len(m.Funcs))
+	for i := range m.Funcs {
+		for k := range m.Funcs[i].Code {
+			if in := &m.Funcs[i].Code[k]; in.Index == throws && (in.Op == wasmfront.OpCall || in.Op == wasmfront.OpReturnCall) {
+				in.Index = own
+			}
+		}
+	}
+	arg := wasmedit.Inst{Op: wasmfront.OpLocalGet}
+	var code []wasmedit.Inst
+	for bits, throw := range [][]wasmedit.Inst{{arg, {Op: wasmfront.OpThrow, Index: 0}}, {arg, wasmedit.Plain(wasmfront.OpI32WrapI64), arg, {Op: wasmfront.OpThrow, Index: 2}}} {
+		code = append(code, arg, wasmedit.I64(3), wasmedit.Plain(wasmfront.OpI64And), wasmedit.I64(uint64(bits)), wasmedit.Plain(wasmfront.OpI64Eq), wasmedit.Inst{Op: wasmfront.OpIf})
+		code = append(append(code, throw...), wasmedit.Plain(wasmfront.OpEnd))
+	}
+	m.Funcs = append(m.Funcs, wasmedit.Func{Type: m.Funcs[throws].Type, Code: append(code, arg, wasmedit.Plain(wasmfront.OpEnd))})
+	if p.Wasm, err = m.Encode(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -15,6 +15,8 @@ type Program struct {
 	Globals   []string
 	Reset     bool // it has that export
 	AnyNaN    bool // results and globals that are NaNs may be any
+	// Counter is an exported global of type i64 that says how much fuel is left, where the store does not know. The host does not write it.
+	Counter string
 }
 
 // Generate makes the program of a seed; configurations take turns.
