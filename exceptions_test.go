@@ -708,3 +708,41 @@ func TestExceptionsWithoutTags(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkThrow throws and catches some frames further out, 1000 times in a call.
+func BenchmarkThrow(b *testing.B) {
+	const text = `(module (tag $t (param i32))
+		(func $deep (param i32) (result i32)
+			(if (i32.eqz (local.get 0)) (then (throw $t (i32.const 1))))
+			(i32.add (call $deep (i32.sub (local.get 0) (i32.const 1))) (i32.const 1)))
+		(func $nothrow (param i32) (result i32)
+			(if (i32.eqz (local.get 0)) (then (return (i32.const 1))))
+			(i32.add (call $nothrow (i32.sub (local.get 0) (i32.const 1))) (i32.const 1)))
+		(func (export "plain") (param i32 i32) (local i32)
+			(loop $l (drop (call $nothrow (local.get 0))) (br_if $l (local.tee 1 (i32.sub (local.get 1) (i32.const 1))))))
+		(func (export "ref") (param i32 i32) (local i32)
+			(loop $l (drop (block $h (result exnref) (try_table (catch_all_ref $h) (drop (call $deep (local.get 0)))) unreachable))
+				(br_if $l (local.tee 1 (i32.sub (local.get 1) (i32.const 1))))))
+		(func (export "throw") (param i32 i32) (local i32)
+			(loop $l (drop (block $h (result i32) (try_table (catch $t $h) (drop (call $deep (local.get 0)))) unreachable))
+				(br_if $l (local.tee 1 (i32.sub (local.get 1) (i32.const 1)))))))`
+	wasm, err := waot.ParseText([]byte(text))
+	if err != nil {
+		b.Fatal(err)
+	}
+	store, inst := instantiate(wasm, nil)
+	defer store.Close()
+	for _, name := range []string{"plain", "throw", "ref"} {
+		for _, frames := range []int{0, 9, 99} {
+			b.Run(fmt.Sprintf("%s/%d", name, frames+1), func(b *testing.B) {
+				f := function(inst, name)
+				for b.Loop() {
+					if _, err := f.Call(nil, frames, 1000); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/throw")
+			})
+		}
+	}
+}
