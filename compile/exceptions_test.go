@@ -1,9 +1,11 @@
 package compile
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/wat"
 )
 
@@ -35,6 +37,47 @@ func TestExceptionsWithoutTags(t *testing.T) {
 					t.Errorf("%s: exceptions: %t", text, got)
 				}
 			}
+		}
+	}
+}
+
+// TestExceptionsRefused: without the features, a module that has anything of exceptions is refused by their name; one that is wrong in another way is
+// refused for that. With them the others compile.
+func TestExceptionsRefused(t *testing.T) {
+	for _, c := range []struct{ text, feature string }{
+		{`(tag)`, "exceptions"},
+		{`(import "a" "b" (tag (param i32)))`, "exceptions"},
+		{`(type (func (param exnref)))`, "exceptions"},
+		{`(type (func (result (ref null noexn))))`, "exceptions"},
+		{`(import "a" "b" (global exnref))`, "exceptions"},
+		{`(global exnref (ref.null exn))`, "exceptions"},
+		{`(global externref (ref.null extern)) (table 1 exnref)`, "exceptions"},
+		{`(elem exnref (ref.null exn))`, "exceptions"},
+		{`(func (local exnref))`, "exceptions"},
+		{`(func (drop (ref.null noexn)))`, "exceptions"},
+		{`(func (block (result (ref exn)) (unreachable)) (drop))`, "exceptions"},
+		{`(func (unreachable) (select (result exnref)) (drop))`, "exceptions"},
+		{`(func (unreachable) (throw_ref))`, "exceptions"},
+		{`(func (try_table))`, "exceptions"},
+		{`(func (try (do)))`, "legacy-exceptions"},
+		{`(func (try (do) (catch_all (rethrow 0))))`, "legacy-exceptions"},
+		{`(func (try (do) (delegate 0)))`, "legacy-exceptions"},
+		{`(func (try (do) (delegate 1)))`, ""},
+		{`(tag (result i32))`, ""},
+		{`(func (throw 0))`, ""},
+	} {
+		m, err := wat.Assemble([]byte(c.text))
+		if err != nil {
+			t.Fatalf("%s: %v", c.text, err)
+		}
+		const without = wasmfront.DefaultFeatures &^ (wasmfront.FeatureExceptions | wasmfront.FeatureLegacyExceptions)
+		_, err = Module(m.Wasm, Options{Features: without})
+		var e *wasmfront.Error
+		if !errors.As(err, &e) || e.Feature != c.feature {
+			t.Errorf("%s: %v, want an error that names %q", c.text, err, c.feature)
+		}
+		if _, err := Module(m.Wasm, Options{}); (err == nil) != (c.feature != "") {
+			t.Errorf("%s: %v", c.text, err)
 		}
 	}
 }

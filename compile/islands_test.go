@@ -16,8 +16,19 @@ import (
 	"github.com/waot-project/waot/machbuffer"
 )
 
-// site is a call in generated code: where, and of which function.
-type site struct{ at, callee uint32 }
+// site is a call in generated code: where, of which function, and whether it is a tail call.
+type site struct {
+	at, callee uint32
+	tail       bool
+}
+
+// opcode is that of the instruction.
+func (s site) opcode() uint32 {
+	if s.tail {
+		return 0x14000000
+	}
+	return 0x94000000
+}
 
 // branch is the opcode of AArch64's b and bl without the offset; distance its offset in bytes.
 func branch(word uint32) (opcode uint32, distance int64) {
@@ -29,7 +40,7 @@ func branch(word uint32) (opcode uint32, distance int64) {
 func follow(t *testing.T, r *Result, text []byte, reach int64, i uint32, call site) (veneers int) {
 	t.Helper()
 	at := int64(r.Meta.Funcs[i].Text + call.at)
-	for want := uint32(0x94000000); ; want = 0x14000000 {
+	for want := call.opcode(); ; want = 0x14000000 {
 		opcode, distance := branch(binary.LittleEndian.Uint32(text[at:]))
 		if opcode != want || distance >= reach || distance < -reach {
 			t.Fatalf("function %d: %#x over %d bytes at %#x on the way to function %d", i, opcode, distance, at, call.callee)
@@ -57,8 +68,12 @@ func buildCalls(t *testing.T, sizes []uint32, calls [][]site, reach int64) (*Res
 			return func(f *clif.Func) (*backend.Code, error) {
 				c := &backend.Code{Bytes: make([]byte, sizes[f.Index]), Align: 4}
 				for _, s := range calls[f.Index] {
-					binary.LittleEndian.PutUint32(c.Bytes[s.at:], 0x94000000)
-					c.Relocs = append(c.Relocs, machbuffer.Reloc{Offset: s.at, Kind: reloc.Call26, Symbol: uint32(backend.SymFunc(s.callee))})
+					binary.LittleEndian.PutUint32(c.Bytes[s.at:], s.opcode())
+					kind := reloc.Call26
+					if s.tail {
+						kind = reloc.Jump26
+					}
+					c.Relocs = append(c.Relocs, machbuffer.Reloc{Offset: s.at, Kind: kind, Symbol: uint32(backend.SymFunc(s.callee))})
 				}
 				return c, nil
 			}
@@ -76,7 +91,7 @@ func TestIslands(t *testing.T) {
 		for i := range sizes {
 			sizes[i] = 4 * uint32(1+r.IntN(1+r.IntN(1500)))
 			for at := uint32(0); at < sizes[i]; at += 4 * uint32(1+r.IntN(200)) {
-				sites[i] = append(sites[i], site{at, uint32(r.IntN(len(sizes)))})
+				sites[i] = append(sites[i], site{at, uint32(r.IntN(len(sizes))), r.IntN(2) == 0})
 			}
 		}
 		res, err := buildCalls(t, sizes, sites, reach)
@@ -142,7 +157,7 @@ func TestIslandsModules(t *testing.T) {
 				}
 				for j := range whole.Meta.Funcs {
 					if callee := &whole.Meta.Funcs[j]; callee.Size != 0 && int64(callee.Text) == int64(f.Text+at)+distance {
-						if follow(t, cut, b, reach, uint32(i), site{at, uint32(j)}) > 0 {
+						if follow(t, cut, b, reach, uint32(i), site{at, uint32(j), false}) > 0 {
 							far++
 						}
 					}
@@ -164,7 +179,7 @@ func TestIslandsFullSize(t *testing.T) {
 	const reach = 1 << 27
 	sizes := []uint32{30 << 20, 30 << 20, 30 << 20, 30 << 20, 30 << 20, 1 << 10}
 	calls := make([][]site, len(sizes))
-	calls[0], calls[5] = []site{{0, 5}, {30<<20 - 4, 0}}, []site{{4, 0}, {8, 4}}
+	calls[0], calls[5] = []site{{0, 5, false}, {30<<20 - 4, 0, true}}, []site{{4, 0, true}, {8, 4, false}}
 	r, err := buildCalls(t, sizes, calls, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -47,6 +47,9 @@ func TestRandom(t *testing.T) {
 				if seed%8 == 5 {
 					p = randprog.GenerateTyped(seed, false)
 				}
+				if seed%8 == 3 {
+					p = randprog.GenerateTails(seed)
+				}
 				want, _, err := randprog.Judge(context.Background(), p)
 				if err != nil {
 					failed.Add(1)

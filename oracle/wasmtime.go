@@ -26,6 +26,7 @@ func New() *Engine {
 	cfg.SetWasmMultiValue(true)
 	cfg.SetWasmMultiMemory(true)
 	cfg.SetWasmFunctionReferences(true)
+	cfg.SetWasmTailCall(true)
 	return &Engine{wasmtime.NewEngineWithConfig(cfg)}
 }
 

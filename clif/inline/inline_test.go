@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/interp"
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/clif/text"
 	"github.com/waot-project/waot/clif/verify"
@@ -356,6 +357,101 @@ func TestBudget(t *testing.T) {
 		n.Run(f, func(clif.FuncIndex) *Body { return body })
 		if got, want := len(ctl.Log), min(calls, most/body.size); got != want {
 			t.Errorf("%d of %d calls are inlined, want %d", got, calls, want)
+		}
+	}
+}
+
+// tailSource is functions that tail calls lead through: "loop" and "again" call each other and end, "leaf" loads, "caller" calls "loop" and goes on with its results.
+const tailSource = `
+mem0 1 1
+global0 i32 mut = 0
+function "leaf" (i32, i64) -> (i32, i64) {
+block0(v0: i32, v1: i64):
+    v2 = load.i32 mem0 v0 ; @0010
+    return v2, v1 ; @0012
+}
+function "loop" (i32, i64) -> (i32, i64) {
+block0(v0: i32, v1: i64):
+    br v0, block1, block2
+block1:
+    v2 = iconst.i32 1
+    v3 = isub.i32 v0, v2
+    v4 = iadd.i64 v1, v1
+    return_call fn2(v3, v4) ; @0020
+block2:
+    return_call fn0(v0, v1) ; @0022
+}
+function "again" (i32, i64) -> (i32, i64) {
+block0(v0: i32, v1: i64):
+    v2 = iconst.i64 1
+    v3 = iadd.i64 v1, v2
+    global_set.i32 global0, v0 ; @0030
+    return_call fn1(v0, v3) ; @0032
+}
+function "caller" (i32) -> (i64) {
+block0(v0: i32):
+    v1 = iconst.i64 3
+    v2, v3 = call fn1(v0, v1) ; @0040
+    v4 = uextend.i64 v2
+    v5 = iadd.i64 v3, v4
+    return v5
+}
+function "last" (i32, i64) -> (i32, i64) {
+block0(v0: i32, v1: i64):
+    return_call fn0(v0, v1) ; @0050
+}
+function "init" () -> () {
+block0:
+    return
+}
+`
+
+// TestTails: in the place of a tail call stand the callee's returns and tail calls as they are, in that of a call its tail calls as calls. Places say that what
+// has ended is not active, and results, effects and the depth of the stack are the same as before.
+func TestTails(t *testing.T) {
+	source, file := parse(t, tailSource), parse(t, tailSource)
+	bodies := make([]*Body, len(file.Funcs))
+	n := &Inliner{Eager: true}
+	for _, i := range []int{0, 4, 2, 1, 3} { // callees first, as far as they do not call each other
+		f := file.Funcs[i].Func
+		n.Run(f, func(k clif.FuncIndex) *Body { return bodies[k] })
+		if err := verify.Func(f); err != nil {
+			t.Fatalf("%v\n%v", err, f)
+		}
+		bodies[i] = n.Keep(f, false)
+	}
+	for i, want := range map[int][]string{
+		1: {"load.i32 mem0 v", "; @0010\n", "global_set.i32 global0, v", "; @0030\n", "return_call fn1("},
+		3: {"; @0010 called at @0040\n", "; @0030 called at @0040\n", ") ; @0040\n"},
+		4: {"; @0010\n"},
+	} {
+		got := regexp.MustCompile(" +;").ReplaceAllString(file.Funcs[i].Func.String(), " ;")
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("no %q in\n%s", w, got)
+			}
+		}
+		for _, w := range []string{"return_call fn0", "return_call fn2", "@0010 called at @0022", "@0020 called"} {
+			if strings.Contains(got, w) || i == 3 && strings.Contains(got, "return_call") {
+				t.Errorf("%q or a tail call in\n%s", w, got)
+			}
+		}
+	}
+	if got := file.Funcs[3].Func.String(); !regexp.MustCompile(`= call fn1\(.*\) +; @0040\n`).MatchString(got) {
+		t.Errorf("no call where the caller has one in\n%s", got)
+	}
+	run := func(file *text.File, x uint64) string {
+		store := interp.NewStore(interp.Options{MaxDepth: 2})
+		in, err := store.Instantiate(file.Funcs[0].Func.Mod, func(i clif.FuncIndex) (*clif.Func, error) { return file.Funcs[i].Func, nil }, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := in.Func(3).Call([]uint64{x})
+		return fmt.Sprint(out, err)
+	}
+	for _, x := range []uint64{0, 1, 2, 3, 10, 1000} {
+		if before, after := run(source, x), run(file, x); before != after || !strings.HasSuffix(before, "<nil>") {
+			t.Errorf("%d: %s, then %s", x, before, after)
 		}
 	}
 }

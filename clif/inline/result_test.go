@@ -63,7 +63,8 @@ func resultSource(r *rand.Rand) string {
 		if r.IntN(2) == 0 {
 			fmt.Fprintf(&b, "    global_set.i32 global0, v%d\n", r.IntN(2))
 		}
-		fmt.Fprintf(&b, "    return %s\n", pick(fmt.Sprintf("v%d", 3*k), fmt.Sprintf("v%d", 3*k), fmt.Sprintf("v%d", 3*k), "v0", "v1"))
+		own := fmt.Sprintf("return v%d", 3*k)
+		fmt.Fprintf(&b, "    %s\n", pick(own, own, own, own, own, own, "return v0", "return v1", "return_call fn2(v1, v0)"))
 	}
 	b.WriteString("}\nfunction \"caller\" (i32, i32) -> (i32, i32) {\nblock0(v0: i32, v1: i32):\n    v2 = iconst.i32 9\n    v3 = call fn0(v0, v1) ; @0010\n")
 	b.WriteString(pick("    v4 = iadd.i32 v0, v1\n", "    v4 = global_get.i32 global0\n", "    v4 = global_get.i32 global0\n", "    v4 = load.i32 mem0 v0\n",
@@ -74,6 +75,7 @@ func resultSource(r *rand.Rand) string {
 	}
 	fmt.Fprintf(&b, "    br %s, block1(%s), block2\nblock1(v5: i32):\n%sblock2:\n", pick("v3", "v3", "v3", "v1"), values(), pick(leave(), leave(), leave(), "    jump block2\n"))
 	fmt.Fprintf(&b, "    return %s, %s\n}\n", values(), values())
+	b.WriteString("function \"other\" (i32, i32) -> (i32) {\nblock0(v0: i32, v1: i32):\n    v2 = iconst.i32 1\n    v3 = band.i32 v0, v2\n    return v3\n}\n")
 	return b.String()
 }
 

@@ -443,3 +443,86 @@ func BenchmarkCall(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/depth, "ns/call")
 }
+
+// TestTailCalls: millions of tail calls, with vectors and of other numbers of arguments, take one frame; a function of the host in the place of one finds its caller's caller, may
+// call back, and gives that its results, or its error.
+func TestTailCalls(t *testing.T) {
+	s := interp.NewStore(interp.Options{MaxDepth: 2, MaxWords: 100})
+	var inst *interp.Instance
+	host := s.NewHostFunc("host", clif.Signature{Params: []clif.Type{clif.I64, clif.V128}, Results: []clif.Type{clif.V128, clif.I64}}, func(c *interp.HostCall, args, results []uint64) error {
+		switch args[0] {
+		case 1:
+			return &interp.Trap{Code: abi.TrapIntegerOverflow}
+		case 2:
+			back, err := c.Call(function(t, inst, "one"), nil)
+			if err != nil {
+				return err
+			}
+			args[1] += back[0]
+		}
+		if c.Caller() != nil {
+			args[2]++
+		}
+		results[0], results[1], results[2] = args[1], args[2], args[0]
+		return nil
+	})
+	inst = start(t, s, `
+sig0 = (i64, v128) -> (v128, i64)
+import fn0 "" "host" "host" sig0
+export "down" fn1
+export "within" fn3
+export "one" fn4
+function fn1 "down" (i64, i64, v128) -> (v128, i64) {
+block0(v0: i64, v1: i64, v2: v128):
+    v3 = iconst.i64 1
+    v4 = isub.i64 v0, v3
+    v5 = iconst.i64 0
+    v6 = icmp.i64 eq, v0, v5
+    v7 = vadd.i64x2 v2, v2
+    br v6, block1, block2
+block1:
+    return_call fn0(v1, v2)
+block2:
+    return_call fn2(v2, v4, v1)
+}
+function fn2 "swap" (v128, i64, i64) -> (v128, i64) {
+block0(v0: v128, v1: i64, v2: i64):
+    v3 = vsplat.i64x2 v1
+    v4 = vadd.i64x2 v0, v3
+    return_call fn1(v1, v2, v4)
+}
+function fn3 "within" (i64, i64) -> (i64, i64, i64) {
+block0(v0: i64, v1: i64):
+    v2 = vsplat.i64x2 v1
+    v3, v4 = call fn1(v0, v1, v2)
+    v5 = vextract.i64x2 v3, 0
+    v6 = vextract.i64x2 v3, 1
+    return v5, v6, v4
+}
+function fn4 "one" () -> (i64) {
+block0:
+    v0 = iconst.i64 1
+    return v0
+}
+`, imports(map[string]interp.Extern{"host": host}))
+	const n = 1 << 20
+	for _, c := range []struct {
+		name string
+		args []uint64
+		want []uint64
+		trap abi.TrapCode
+	}{
+		{"down", []uint64{3, 7, 10, 20}, []uint64{13, 23, 7}, 0},
+		{"down", []uint64{0, 2, 10, 20}, []uint64{11, 20, 2}, 0},
+		{"down", []uint64{5, 1, 0, 0}, nil, abi.TrapIntegerOverflow},
+		{"within", []uint64{3, 7}, []uint64{10, 11, 7}, 0},
+		{"within", []uint64{n, 3}, []uint64{3 + n*(n-1)/2, 3 + n*(n-1)/2 + 1, 3}, 0},
+		{"within", []uint64{n, 1}, nil, abi.TrapIntegerOverflow},
+	} {
+		got, err := function(t, inst, c.name).Call(c.args)
+		var trap *interp.Trap
+		if errors.As(err, &trap) != (c.trap != 0) || trap != nil && trap.Code != c.trap || trap == nil && (err != nil || !cmp.Equal(got, c.want)) {
+			t.Errorf("%s%d: %d, %v; want %d", c.name, c.args, got, err, c.want)
+		}
+	}
+}

@@ -401,7 +401,8 @@ func rowMisses(n *pattern.Pattern, root bool, seen map[string]bool) (all []rowMi
 	}
 	vector := arith.IsVector(n.Ops[0])
 	for op := range clif.NumOpcodes {
-		if _, ok := rowOperands(op, clif.I8x16); ok && inRows[op.Info().Format] && arith.IsVector(op) == vector && !slices.Contains(n.Ops, op) {
+		if _, ok := rowOperands(op, clif.I8x16); ok && inRows[op.Info().Format] && arith.IsVector(op) == vector && !slices.Contains(n.Ops, op) &&
+			(numConditions(op) == 0 || numConditions(op) >= numConditions(n.Ops[0]%clif.NumOpcodes)) { // it has the condition, too
 			all = append(all, rowMiss{n, missOp, int64(op)})
 		}
 	}

@@ -41,7 +41,7 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(untouched))
-	rc = rc.WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesTypedFunctionReferences | experimental.CoreFeaturesExceptionHandling).WithCloseOnContextDone(true)
+	rc = rc.WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesTypedFunctionReferences | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExceptionHandling).WithCloseOnContextDone(true)
 	if limit := memoryLimit(bin); limit < abi.MaxMemoryPages {
 		rc = rc.WithMemoryLimitPages(limit)
 	}

@@ -325,7 +325,7 @@ func weight(code []wasmedit.Inst) int {
 		switch in := &code[k]; in.Op {
 		case wasmfront.OpDrop, wasmfront.OpUnreachable, wasmfront.OpRefNull:
 			w -= simple - 1
-		case wasmfront.OpCallIndirect:
+		case wasmfront.OpCallIndirect, wasmfront.OpReturnCallIndirect:
 			w += simple // a call is simpler: it needs no table
 		case wasmfront.OpI32Const, wasmfront.OpI64Const, wasmfront.OpF32Const, wasmfront.OpF64Const:
 			if !slices.ContainsFunc(in.Raw[1:], func(b byte) bool { return b != 0 }) {
@@ -354,7 +354,8 @@ func (r *reducer) simplify(i int, us []unit, j int) bool {
 	if u.leaves {
 		return r.lighter(i, u.start, j+1, append(drops(u.below), zeros(nil, u.frame)...)...) ||
 			r.lighter(i, u.start, j+1, wasmedit.Plain(wasmfront.OpUnreachable)) ||
-			r.lighter(i, j, j+1, append(drops(u.height-u.low), zeros(nil, u.frame)...)...)
+			r.lighter(i, j, j+1, append(drops(u.height-u.low), zeros(nil, u.frame)...)...) ||
+			code[j].Op == wasmfront.OpReturnCallIndirect && r.direct(i, j, wasmfront.OpReturnCall)
 	}
 	if r.lighter(i, u.start, j+1, zeros(drops(u.below), u.pushed)...) {
 		return true
@@ -377,15 +378,15 @@ func (r *reducer) simplify(i int, us []unit, j int) bool {
 	if u.open >= 0 {
 		return r.unwrap(i, u, j)
 	}
-	return code[j].Op == wasmfront.OpCallIndirect && r.direct(i, j) || r.lighter(i, j, j+1, zeros(drops(u.height-u.low), u.pushed)...)
+	return code[j].Op == wasmfront.OpCallIndirect && r.direct(i, j, wasmfront.OpCall) || r.lighter(i, j, j+1, zeros(drops(u.height-u.low), u.pushed)...)
 }
 
-// direct makes operator j of function i, a call_indirect, a call of a function that has the type.
-func (r *reducer) direct(i, j int) bool {
+// direct makes operator j of function i, which calls through a table, a call, which is to be op, of a function that has the type.
+func (r *reducer) direct(i, j int, op wasmfront.Opcode) bool {
 	t := &r.m.Funcs[i].Code[j].Type
 	for n := range r.m.Funcs {
 		if f := &r.m.Funcs[n]; !f.Dead && slices.Equal(f.Type.Params, t.Params) && slices.Equal(f.Type.Results, t.Results) &&
-			r.lighter(i, j, j+1, wasmedit.Plain(wasmfront.OpDrop), wasmedit.Inst{Op: wasmfront.OpCall, Index: uint32(n)}) {
+			r.lighter(i, j, j+1, wasmedit.Plain(wasmfront.OpDrop), wasmedit.Inst{Op: op, Index: uint32(n)}) {
 			return true
 		}
 	}

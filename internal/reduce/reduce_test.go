@@ -41,7 +41,7 @@ func uses(t *testing.T, b []byte, want wasmfront.Opcode) bool {
 func TestOperator(t *testing.T) {
 	tries, n := 0, 0
 	for i, op := range []wasmfront.Opcode{wasmfront.OpI32DivS, wasmfront.OpBrTable, wasmfront.OpCallIndirect, wasmfront.OpMemoryInit, wasmfront.OpTableInit,
-		wasmfront.OpF64Sqrt, wasmfront.OpI64Store32, wasmfront.OpRefFunc, wasmfront.OpLoop, wasmfront.OpMemoryGrow} {
+		wasmfront.OpF64Sqrt, wasmfront.OpI64Store32, wasmfront.OpRefFunc, wasmfront.OpLoop, wasmfront.OpMemoryGrow, wasmfront.OpReturnCall, wasmfront.OpReturnCallIndirect} {
 		p := programWith(t, op, uint64(i))
 		n++
 		small, stats, err := reduce.Module(p.Wasm, reduce.Options{}, func(b []byte) bool { return uses(t, b, op) })
@@ -70,7 +70,7 @@ func TestOperator(t *testing.T) {
 func programWith(t *testing.T, op wasmfront.Opcode, seed uint64) *wasmgen.Program {
 	t.Helper()
 	for k := range uint64(50) {
-		if p := wasmgen.Generate(seed+k, wasmgen.Config{Funcs: 4, Size: 150}); uses(t, p.Wasm, op) {
+		if p := wasmgen.Generate(seed+k, wasmgen.Config{Funcs: 4, Size: 150, Tails: op.Info().Feature.Has(wasmfront.FeatureTailCall)}); uses(t, p.Wasm, op) {
 			return p
 		}
 	}

@@ -36,7 +36,7 @@ func modules(t *testing.T, visit func(t *testing.T, name string, b []byte)) {
 		})
 	}
 	for seed := range testenv.Cases(uint64(20), 50, 500) {
-		visit(t, fmt.Sprintf("seed %d", seed), wasmgen.Generate(seed, wasmgen.Config{}).Wasm)
+		visit(t, fmt.Sprintf("seed %d", seed), wasmgen.Generate(seed, wasmgen.Config{Tails: seed%3 == 1}).Wasm)
 	}
 	for _, pattern := range []string{"../../testdata/wasm/*.wasm", os.Getenv("WAOT_BENCH_DIR") + "/*/*.wasm"} {
 		files, err := filepath.Glob(pattern)

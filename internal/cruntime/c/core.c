@@ -408,7 +408,7 @@ struct core_reader {
 	bool bad;
 };
 
-enum { CORE_META = 1, CORE_TRAPS = 2, CORE_CALLS = 4, CORE_FORMAT = 10, CORE_HEADER = 20, CORE_DESC_SIZE = 16, CORE_STEPS = 112 };
+enum { CORE_META = 1, CORE_TRAPS = 2, CORE_CALLS = 4, CORE_FORMAT = 11, CORE_HEADER = 20, CORE_DESC_SIZE = 16, CORE_STEPS = 112 };
 
 static struct core_reader core_read(const void *section, int kind)
 {

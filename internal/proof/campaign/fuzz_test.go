@@ -58,7 +58,7 @@ func FuzzProgram(f *testing.F) {
 	}
 	x := &images{map[string]*inproc.Image{}}
 	variants := Variants(compile.HostTarget())
-	for _, env := range [][]byte{randprog.HostEnv(), wasmgen.Steered(nil, wasmgen.Config{}).Env} {
+	for _, env := range [][]byte{randprog.HostEnv(false), wasmgen.Steered(nil, wasmgen.Config{}).Env} {
 		r, err := compile.Module(env, compile.Options{})
 		if err != nil {
 			f.Fatal(err)

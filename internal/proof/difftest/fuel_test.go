@@ -267,7 +267,7 @@ func TestFuelIdioms(t *testing.T) {
 				t.Fatal(err)
 			}
 			for n := uint64(0); n < 9; n += testenv.Cases[uint64](4, 3, 1) {
-				p := &randprog.Program{Wasm: wasm, Env: randprog.HostEnv(), Calls: []wasmgen.Call{{Export: "run", Params: "i", Results: "i", Args: []uint64{n}}}}
+				p := &randprog.Program{Wasm: wasm, Env: randprog.HostEnv(false), Calls: []wasmgen.Call{{Export: "run", Params: "i", Results: "i", Args: []uint64{n}}}}
 				used, ok := compareFuel(t, n, p, 1<<30, false)
 				if !ok || used == 0 {
 					t.Fatalf("%d: %d units, compared: %t", n, used, ok)

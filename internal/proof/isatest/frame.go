@@ -214,6 +214,9 @@ func testTailEntries(t *testing.T, on *Machine) {
 // check returns what is wrong with the walk of a function. frame, pop and slots are the bytes of its frame, arguments and spill slots, and grown how much longer it makes its
 // argument area.
 func (w *Walk) check(frame, pop, slots, grown int) error {
+	if len(w.Touched) == 0 || w.Touched[0] < -below { // what the caller has touched last may be nearly a page above
+		return fmt.Errorf("the first places touched are %d", w.Touched[:min(len(w.Touched), 2)])
+	}
 	low := 0 // the lowest place touched
 	for _, at := range w.Touched {
 		if at < low-guardPage {

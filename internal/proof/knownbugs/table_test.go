@@ -194,16 +194,7 @@ var features = []struct {
 	name   string
 	module []byte
 }{
-	{"tail-call", body(0x12, 0)},                                      // return_call of itself
-	{"exceptions", body(0x1F, 0x40, 0, 0x0B)},                         // a try_table without clauses
 	{"memory64", []byte{0, 'a', 's', 'm', 1, 0, 0, 0, 5, 3, 1, 4, 1}}, // a memory of a page with 64-bit addresses
-}
-
-// body is a module of one function without parameters and results.
-func body(code ...byte) []byte {
-	b := append(append([]byte{0}, code...), 0x0B)
-	b = append([]byte{1, byte(len(b))}, b...)
-	return append([]byte{0, 'a', 's', 'm', 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 3, 2, 1, 0, 10, byte(len(b))}, b...)
 }
 
 func featureModule(name string) []byte {

@@ -83,10 +83,31 @@ var (
 	inlined       = run{pkg: "clif/inline", pattern: "TestText|TestBounded|TestRecursion"}
 	inlinedOnes   = run{pkg: "clif/inline", pattern: "TestResults"}
 	inlinedRuns   = run{pkg: "internal/proof/difftest", pattern: "TestInlinedInterpreted"}
+	inlinedTails  = run{pkg: "clif/inline", pattern: "TestTails"}
+	tailArguments = run{pkg: "internal/proof/knownbugs", pattern: "TestTailArguments|TestTailModules"}
+	tailOverflow  = run{pkg: "internal/proof/knownbugs", pattern: "TestTailOverflow"}
+	tailsX64      = run{pkg: "backend/isa/x64", pattern: "TestMachine/TailEntries"}
+	tailsA64      = run{pkg: "backend/isa/a64", pattern: "TestMachine/TailEntries"}
 )
 
 // kept are such faults in files whose code runs in few programs, so that tests could stop noticing them without anybody noticing that.
 var kept = []keptFault{
+	{"clif/opt/tails.go", "clif.FuncIndex(d.Aux) != f.Index || ", "", run{pkg: "clif/opt", pattern: "TestTails"}},
+	{"clif/inline/inline.go", "\treturn abi.Ended\n", "\treturn src\n", inlinedTails},
+	{"clif/inline/inline.go", "n.emit(f, e, src)\n\treturn jumpTo", "n.emit(f, e, 0)\n\treturn jumpTo", inlinedTails},
+	{"clif/inline/body.go", "if p.Caller == abi.Ended {", "if false {", inlinedTails},
+	{"clif/inline/result.go", "\t\tcase d.Op.IsTailCall():\n\t\t\tall = false\n", "", inlinedOnes},
+	{"clif/interp/machine.go", "\tm.frames = m.frames[:last]\n", "", inlinedTails},
+	{"backend/call.go", "l.code.In.ArgWords-pop/8+int(loc.Word)", "int(loc.Word)", tailArguments},
+	{"backend/call.go", "regalloc.StackArgDef(v, l.code.GrowBytes/8+int(loc.Word))", "regalloc.StackArgDef(v, int(loc.Word))", tailArguments},
+	{"backend/call.go", "if l.BytesOfVReg(r) >= 8 {", "if true {", tailArguments},
+	{"backend/isa/x64/abi.go", "Disp: int32(up - 8)}, asm.RSP)", "Disp: int32(up)}, asm.RSP)", tailsX64},
+	{"backend/isa/x64/abi.go", "touchBelow(e, below)", "touchBelow(e, 8)", tailOverflow},
+	{"backend/isa/a64/abi.go", "\ttouchBelow(e, 16)\n", "", tailsA64},
+	{"backend/isa/a64/emit.go", "leave(e, e.Frame.Pop-in.Popped())", "leave(e, e.Frame.Pop)", tailsA64},
+	{"compile/islands.go", " || rel.Kind == reloc.Jump26", "", run{pkg: "compile", pattern: "TestIslands$"}},
+	{"objfile/ehframe.go", "e.info.RedZone && c.Kind != abi.ReturnMoved", "e.info.RedZone", run{pkg: "objfile", pattern: "TestFrameChanges"}},
+	{"host/inproc/machine_linux_amd64.go", " || string(bytesAt(pc, uintptr(len(insnTouchFar)))) == insnTouchFar", "", tailOverflow},
 	{"wasmfront/translate/ops.go", "if !from.IsNotNull() {", "if false {", typedRefs},
 	{"wasmfront/translate/control.go", "t.trapIfNull(callee, elem, abi.TrapUninitializedElement)", "_ = elem", typedRefs},
 	{"wasmfront/translate/control.go", "typed && t.m.SameType(of, op.Index)", "typed && of != op.Index+1<<20", typedRefs},

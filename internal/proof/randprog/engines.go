@@ -164,10 +164,13 @@ func setGlobal(inst spectest.Instance, name string, bits uint64) error {
 	return nil
 }
 
-// trapOf returns a trap with its place, or else err itself.
+// trapOf returns a trap with its place, or an exception that nothing has caught, or else err itself.
 func trapOf(err error) (r Result, _ error) {
 	var t spectest.Trapper
-	if !errors.As(err, &t) {
+	switch x := spectest.Thrower(nil); {
+	case errors.As(err, &x):
+		return Result{Text: TrapPrefix + Uncaught}, nil
+	case !errors.As(err, &t):
 		return r, err
 	}
 	return Result{TrapPrefix + TrapWords(t.TrapCode()), spectest.PlaceOf(t)}, nil
@@ -175,7 +178,7 @@ func trapOf(err error) (r Result, _ error) {
 
 // Judge runs a program under wazero's interpreter. The globals named in counters, of type i64, are read at the end.
 func Judge(ctx context.Context, p *Program, counters ...string) (*Outcome, []uint64, error) {
-	rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesTypedFunctionReferences|experimental.CoreFeaturesTailCall).WithCloseOnContextDone(true))
+	rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesTypedFunctionReferences|experimental.CoreFeaturesTailCall|experimental.CoreFeaturesExceptionHandling).WithCloseOnContextDone(true))
 	defer rt.Close(context.Background())
 	o, g := &Outcome{}, &guest{}
 	note := api.GoFunc(func(_ context.Context, stack []uint64) { stack[0] = g.react(p, o, stack[0]) })

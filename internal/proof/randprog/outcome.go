@@ -219,10 +219,11 @@ func TrapWords(code abi.TrapCode) string {
 	return code.Message()
 }
 
-// A trap in Result.Text is TrapPrefix and its words; StackOverflow are those of one.
+// A trap in Result.Text is TrapPrefix and its words; StackOverflow are those of one, Uncaught those of an exception that nothing has caught.
 const (
 	TrapPrefix    = "trap: "
 	StackOverflow = "stack overflow"
+	Uncaught      = "uncaught exception"
 )
 
 // callText returns the results of a call, which have these words; the upper half of 32-bit ones does not count for wazero, and for us

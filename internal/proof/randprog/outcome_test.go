@@ -107,7 +107,7 @@ func TestDeepRecursion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Program{Wasm: wasm, Env: HostEnv(), Calls: []wasmgen.Call{{Export: "g"}, {Export: "f"}, {Export: "g"}}}
+	p := &Program{Wasm: wasm, Env: HostEnv(false), Calls: []wasmgen.Call{{Export: "g"}, {Export: "f"}, {Export: "g"}}}
 	judge, _, err := Judge(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)

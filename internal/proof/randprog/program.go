@@ -46,11 +46,18 @@ func GenerateTails(seed uint64) *Program {
 	}), seed%2 == 1)
 }
 
+// GenerateExceptions makes the program of a seed with exceptions, which the judge knows if legacy is not set: then some are of the legacy proposal, and some of both. vectors says that there are vectors too.
+func GenerateExceptions(seed uint64, legacy, vectors bool) *Program {
+	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{Exceptions: !legacy || seed%4 > 1, Legacy: legacy, Vectors: vectors, Tails: seed%7 > 4,
+		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5], Small: seed%5 > 2,
+	}), seed%2 == 1)
+}
+
 // FromGenerator returns a generated program, with its own environment or that of the host.
 func FromGenerator(g *wasmgen.Program, host bool) *Program {
 	p := &Program{Wasm: g.Wasm, Env: g.Env, Calls: g.Calls, Globals: g.Globals, AnyNaN: g.AnyNaN}
 	if host {
-		p.Env = HostEnv()
+		p.Env = HostEnv(g.Tags)
 	}
 	return p.With(p.Wasm)
 }
@@ -73,19 +80,28 @@ func (p *Program) With(wasm []byte) *Program {
 	return &q
 }
 
-// HostEnv returns the environment of generated modules with its function from the host.
-func HostEnv() []byte {
+// HostEnv returns the environment of generated modules with its function from the host; tags says that what throws belongs to it.
+func HostEnv(tags bool) []byte {
 	name := func(s string) []byte { return append([]byte{byte(len(s))}, s...) }
 	section := func(id byte, parts ...[]byte) []byte {
 		b := slices.Concat(parts...)
 		return append([]byte{id, byte(len(b))}, b...)
 	}
+	vec := func(items [][]byte) []byte { return append([]byte{byte(len(items))}, slices.Concat(items...)...) }
+	types := [][]byte{{0x60, 1, 0x7E, 1, 0x7E}}
+	exports := [][]byte{append(name("note"), 0, 0), append(name("g0"), 3, 0), append(name("g1"), 3, 0),
+		append(name("memory"), 2, 0), append(name("table"), 1, 0)}
+	var funcs, tagSection, codes []byte
+	if tags {
+		e := wasmgen.EnvExceptions(len(types), 1)
+		types, exports = append(types, e.Types...), append(exports, e.Exports...)
+		funcs, tagSection, codes = section(3, []byte{1, 0}), e.Section, section(10, []byte{1}, e.Code)
+	}
 	return slices.Concat([]byte{0, 'a', 's', 'm', 1, 0, 0, 0},
-		section(1, []byte{1, 0x60, 1, 0x7E, 1, 0x7E}),
-		section(2, []byte{1}, name("host"), name("note"), []byte{0, 0}),
+		section(1, vec(types)),
+		section(2, []byte{1}, name("host"), name("note"), []byte{0, 0}), funcs,
 		section(4, []byte{1, 0x70, 1, 10, 20}),
-		section(5, []byte{1, 1, 1, 4}),
+		section(5, []byte{1, 1, 1, 4}), tagSection,
 		section(6, []byte{1, 0x7E, 1, 0x42, 7, 0x0B}),
-		section(7, []byte{5}, name("note"), []byte{0, 0}, name("g0"), []byte{3, 0}, name("g1"), []byte{3, 0},
-			name("memory"), []byte{2, 0}, name("table"), []byte{1, 0}))
+		section(7, vec(exports)), codes)
 }

@@ -53,12 +53,15 @@ type fgen struct {
 	loops   int // open loops
 	smallAt int // the number of a small function, else 0
 	reads   []reading
-	caught  int // open blocks that catch all exceptions
+	tries   int // open bodies of blocks that catch
 }
 
 func (g *gen) function(s sig) []byte {
 	f := &fgen{gen: g, sig: s, budget: g.cfg.Size/2 + g.r.IntN(g.cfg.Size), locals: []byte(s.params)}
 	f.locals = append(f.locals, g.typeList(1+g.length(10), "iillfdrx")...)
+	if g.cfg.throws() { // enough that some are in registers which calls keep, and some are not
+		f.locals = append(f.locals, g.typeList(g.length(20), "iillfdrx")...)
+	}
 	f.busy = make([]bool, len(f.locals))
 	f.labels = []label{{types: s.results}}
 	f.burnFuel()
@@ -182,6 +185,10 @@ func (f *fgen) produce(t byte) {
 	defer func() { f.depth-- }()
 	if t == 'r' || t == 'x' {
 		f.reference(t)
+		return
+	}
+	if t == exnRef {
+		f.exception()
 		return
 	}
 	if f.budget <= 0 || f.depth > maxDepth {

@@ -30,8 +30,8 @@ type Config struct {
 	Vectors, Relaxed bool
 	// TypedRefs makes typed function references too, TypedAll also what wazero refuses or misreads: indirect calls through tables of them, and selects of them.
 	TypedRefs, TypedAll bool
-	// Exceptions makes tags, throws and try_tables, Legacy the tries of legacy exceptions with the same tags. Some engines take a module with one of the two only. An
-	// exception may leave an exported function, if NoTraps is not set.
+	// Exceptions makes tags, throws and try_tables, Legacy the tries of legacy exceptions with the same tags. Some engines take a module with one of the two only. Exceptions may
+	// leave exported functions, also where nothing traps.
 	Exceptions, Legacy bool
 	// Tails makes tail calls too.
 	Tails bool
@@ -52,6 +52,8 @@ type Program struct {
 	Globals []string
 	// AnyNaN says that results and globals that are NaNs may be any.
 	AnyNaN bool
+	// Tags says that the module imports what EnvExceptions adds.
+	Tags bool
 }
 
 // Call is a call of an exported function. Arguments and results are raw bits,
@@ -94,9 +96,12 @@ type gen struct {
 	closed []int
 	// typed is the function whose type the typed tables have, or -1.
 	typed int
-	// tags are the values of exceptions; none without exceptions. The first one may be imported.
-	tags      []string
-	importTag bool
+	// tags are those of the environment first; none without exceptions.
+	tags []tag
+	// exnGlobal is the global for references to exceptions, if there is one.
+	exnGlobal int
+	// imported is how many functions are imported.
+	imported int
 }
 
 type global struct {
@@ -121,7 +126,7 @@ const (
 	memoryMax   = 4
 )
 
-var valTypes = map[byte]byte{'i': 0x7F, 'l': 0x7E, 'f': 0x7D, 'd': 0x7C, 'v': 0x7B, 'r': 0x70, 'x': 0x6F, 'e': 0x69}
+var valTypes = map[byte]byte{'i': 0x7F, 'l': 0x7E, 'f': 0x7D, 'd': 0x7C, 'v': 0x7B, 'r': 0x70, 'x': 0x6F, exnRef: 0x69}
 
 // Generate makes the program of a seed.
 func Generate(seed uint64, cfg Config) *Program {
@@ -142,15 +147,15 @@ func generate(r choices, cfg Config) *Program {
 	}
 	g.importMemory, g.importTable = g.r.IntN(4) == 0, g.r.IntN(4) == 0
 	g.declare()
-	p := &Program{Env: envModule(cfg.throws()), AnyNaN: cfg.RawNaNs || cfg.LateNaNs}
-	for i := funcNote + 1; i < len(g.funcs); i++ {
+	p := &Program{Env: envModule(cfg.throws()), AnyNaN: cfg.RawNaNs || cfg.LateNaNs, Tags: cfg.throws()}
+	for i := g.imported; i < len(g.funcs); i++ {
 		if i >= g.firstSmall {
 			g.bodies = append(g.bodies, g.smallFunction(i))
 			continue
 		}
 		g.bodies = append(g.bodies, g.function(g.funcs[i]))
 	}
-	for i := funcNote + 1; i < len(g.funcs); i++ {
+	for i := g.imported; i < len(g.funcs); i++ {
 		for range 3 {
 			p.Calls = append(p.Calls, g.call(i))
 		}
@@ -200,8 +205,17 @@ func (g *gen) declare() {
 		}
 	}
 	g.funcs = []sig{{"l", "l"}}
+	if g.cfg.throws() {
+		g.funcs = append(g.funcs, g.funcs[funcNote])
+	}
+	g.imported = len(g.funcs)
 	for range g.cfg.Funcs {
-		g.funcs = append(g.funcs, sig{g.typeList(g.length(8), "illfd"), g.tailResults(g.typeList(g.length(4), "illfd"))})
+		s := sig{g.typeList(g.length(8), "illfd"), g.typeList(g.length(4), "illfd")}
+		if wide, ok := g.wideResults(); ok {
+			s.results = wide
+		}
+		s.results = g.tailResults(s.results)
+		g.funcs = append(g.funcs, s)
 	}
 	g.declareSmall()
 	g.declareClosed()
@@ -338,7 +352,12 @@ func resetBody() []byte {
 func (g *gen) module() []byte {
 	reset := g.typeIndex(sig{})
 	imports := [][]byte{cat(name("env"), name("note"), []byte{0}, leb(uint64(g.typeIndex(g.funcs[0]))))}
-	var tables, memories, globals, exports [][]byte
+	if g.cfg.throws() {
+		imports = append(imports, cat(name("env"), name("throws"), []byte{0}, leb(uint64(g.typeIndex(g.funcs[funcThrows])))))
+	}
+	imports = append(imports, g.tagImports()...)
+	var tables, memories, globals [][]byte
+	exports := g.tagExports()
 	for i := range g.globals {
 		gl := &g.globals[i]
 		kind := []byte{valTypes[gl.typ], 0}
@@ -365,18 +384,17 @@ func (g *gen) module() []byte {
 		tables = append(tables, table)
 	}
 	tables = append(tables, g.typedTypes()...)
+	tables = append(tables, g.exnTables()...)
+	tags := g.tagSection()
 	if g.importMemory {
 		imports = append(imports, cat(name("env"), name("memory"), []byte{2}, limits(memoryPages, memoryMax)))
 	} else {
 		memories = append(memories, limits(memoryPages, memoryMax))
 	}
-	if g.importTag {
-		imports = append(imports, cat(name("env"), name("tag"), []byte{4}, g.tag(0)))
-	}
 	var types, funcs, codes [][]byte
-	for i := funcNote + 1; i < len(g.funcs); i++ {
+	for i := g.imported; i < len(g.funcs); i++ {
 		funcs = append(funcs, leb(uint64(g.typeIndex(g.funcs[i]))))
-		codes = append(codes, sized(g.bodies[i-1]))
+		codes = append(codes, sized(g.bodies[i-g.imported]))
 		exports = append(exports, cat(name(exportName(i)), []byte{0}, leb(uint64(i))))
 	}
 	funcs, codes = append(funcs, leb(uint64(reset))), append(codes, sized(resetBody()))
@@ -387,7 +405,7 @@ func (g *gen) module() []byte {
 	}
 	return cat(header,
 		section(1, vec(types...)), section(2, vec(imports...)), section(3, vec(funcs...)), section(4, vec(tables...)),
-		section(5, vec(memories...)), tagSection(g.ownTags()), section(6, vec(globals...)), section(7, vec(exports...)), section(9, g.elems()),
+		section(5, vec(memories...)), tags, section(6, vec(globals...)), section(7, vec(exports...)), section(9, g.elems()),
 		section(12, leb(numDatas)), section(10, vec(codes...)), section(11, g.datas()))
 }
 
@@ -422,23 +440,24 @@ func (g *gen) datas() []byte {
 }
 
 // envModule returns the provider of imports: one global under two names, a function
-// that changes it, a memory and a table, and with tags one of exceptions with an i64.
-func envModule(tags bool) []byte {
+// that changes it, a memory and a table, and what throws.
+func envModule(throws bool) []byte {
 	// note(x) = g = g*31 + x
 	note := cat([]byte{0, 0x23, 0}, constant('l', 31), []byte{0x7E, 0x20, 0, 0x7C, 0x24, 0, 0x23, 0, 0x0B})
+	types, funcs, codes := [][]byte{sig{"l", "l"}.encode()}, [][]byte{{0}}, [][]byte{sized(note)}
 	exports := [][]byte{cat(name("note"), []byte{0, 0}), cat(name("g0"), []byte{3, 0}), cat(name("g1"), []byte{3, 0}),
 		cat(name("memory"), []byte{2, 0}), cat(name("table"), []byte{1, 0})}
-	types, own := [][]byte{sig{"l", "l"}.encode()}, [][]byte(nil)
-	if tags {
-		types, own = append(types, sig{envTag, ""}.encode()), [][]byte{{0, 1}}
-		exports = append(exports, cat(name("tag"), []byte{4, 0}))
+	var tags []byte
+	if throws {
+		e := EnvExceptions(len(types), len(funcs))
+		types, funcs, codes, exports = append(types, e.Types...), append(funcs, []byte{0}), append(codes, e.Code), append(exports, e.Exports...)
+		tags = e.Section
 	}
 	return cat(header,
-		section(1, vec(types...)), section(3, vec([]byte{0})),
+		section(1, vec(types...)), section(3, vec(funcs...)),
 		section(4, vec(cat([]byte{0x70}, limits(tableLen, 2*tableLen)))),
-		section(5, vec(limits(memoryPages, memoryMax))),
-		tagSection(own),
+		section(5, vec(limits(memoryPages, memoryMax))), tags,
 		section(6, vec(cat([]byte{0x7E, 1}, constant('l', 7), []byte{0x0B}))),
 		section(7, vec(exports...)),
-		section(10, vec(sized(note))))
+		section(10, vec(codes...)))
 }

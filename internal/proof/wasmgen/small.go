@@ -38,6 +38,7 @@ func (g *gen) smallFunction(i int) []byte {
 	for n := range f.busy {
 		f.busy[n] = f.chance(2)
 	}
+	f.smallThrow()
 	if !f.tailCall() {
 		f.produceAll(s.results)
 	}
@@ -54,7 +55,7 @@ func (f *fgen) callable(t byte) (with []int) {
 		first = f.firstSmall
 	}
 	for i := range f.funcs[:end] {
-		if (i >= first || i == funcNote) && f.funcs[i].returns(t) {
+		if (i >= first || i < f.imported) && f.funcs[i].returns(t) {
 			with = append(with, i)
 		}
 	}

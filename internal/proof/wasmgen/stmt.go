@@ -11,7 +11,7 @@ func (f *fgen) statement() {
 		f.typedStatement()
 		return
 	}
-	if len(f.tags) > 0 && f.chance(6) {
+	if len(f.tags) > 0 && f.chance(4) {
 		f.exceptionStatement()
 		return
 	}
@@ -109,6 +109,12 @@ func (f *fgen) store() {
 // open starts a block of a type; types are the label's.
 func (f *fgen) open(op wasmfront.Opcode, params, results, types string) {
 	f.op(op)
+	f.blockType(params, results)
+	f.labels = append(f.labels, label{types: types})
+}
+
+// blockType emits the type of a block.
+func (f *fgen) blockType(params, results string) {
 	switch {
 	case params == "" && results == "":
 		f.b = append(f.b, 0x40)
@@ -117,7 +123,6 @@ func (f *fgen) open(op wasmfront.Opcode, params, results, types string) {
 	default:
 		f.b = append(f.b, sleb(int64(f.typeIndex(sig{params, results})))...)
 	}
-	f.labels = append(f.labels, label{types: types})
 }
 
 func (f *fgen) close() {
@@ -144,6 +149,10 @@ func (f *fgen) finishBlock(params, results string) {
 
 // block pushes results from a block, an if, or a loop.
 func (f *fgen) block(results string) {
+	if f.cfg.throws() && f.smallAt == 0 && f.chance(3) {
+		f.try(results)
+		return
+	}
 	params := f.typeList(f.r.IntN(3), "ilfd")
 	if f.chance(2) {
 		params = f.prefix(results)
