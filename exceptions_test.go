@@ -44,6 +44,9 @@ const exceptionsText = `(module $x
 			(try_table (catch $theirs $h) (return (call $host (local.get 0)) (i64.const 0)))
 			unreachable))
 	(func (export "through") (param i32) (result i32) (call $host (local.get 0)))
+	(func (export "any") (param i32) (result i32)
+		(block $h (try_table (catch_all $h) (return (call $host (local.get 0)))))
+		(i32.const -1))
 	;; Catches everything, and throws it again.
 	(func (export "again") (param i32) (result i32)
 		(block $h (result exnref)
@@ -256,8 +259,10 @@ func TestThrowingHost(t *testing.T) {
 			other := newThrower(t, &waot.StoreOptions{Fuel: 1 << 40}, mode)
 			for _, err := range []error{errors.New("plain"), other.exception(other.theirs, 1, 2), &waot.Trap{Code: waot.TrapUnreachable}, (*waot.Exception)(nil), new(waot.Exception)} {
 				x.host = func(context.Context, *waot.Caller, int32) (int32, error) { return 0, err }
-				if _, got := x.call("again", 0); got != err {
-					t.Errorf("%v has become %v", err, got)
+				for _, name := range []string{"again", "any"} {
+					if _, got := x.call(name, 0); got != err {
+						t.Errorf("%s: %v has become %v", name, err, got)
+					}
 				}
 			}
 			if _, err := x.call("trap"); !isTrap(err, waot.TrapUnreachable) {
@@ -759,16 +764,29 @@ func TestExceptionsBetween(t *testing.T) {
 				(throw $t (v128.const i64x2 1 2) (i64.const 3) (local.get $x) (f64.const 4))))
 			(drop (call $throw (i32.sub (local.get $n) (i32.const 1)) (local.get $x)))
 			(i64.add (local.get $a) (i64.add (local.get $b) (i64.add (local.get $c) (i64.add (local.get $d) (local.get $e))))))
+		;; On the way to the throw, nothing has been saved yet.
+		(func $now (throw $t (v128.const i64x2 1 2) (i64.const 3) (ref.null extern) (f64.const 4)))
+		(func (export "early") (param $n i64) (result i64) (local $a i64) (local $b i64)
+			(if (i64.eqz (local.get $n)) (then (call $now) (return (i64.const 0))))
+			(local.set $a (call $use (i64.const 101))) (local.set $b (call $use (i64.const 102)))
+			(i64.add (call $use (local.get $n)) (i64.add (call $use (local.get $a)) (i64.add (local.get $a) (local.get $b)))))
 		(func (export "throw big") (param $x externref)
 			(throw $big (i64.const 1) (i64.const 2) (i64.const 3) (i64.const 4) (i64.const 5) (i64.const 6) (i64.const 7) (i64.const 8) (v128.const i64x2 9 10) (local.get $x))))`
 	const catcherText = `(module (import "x" "t" (tag $t (param v128 i64 externref f64)))
-		(import "x" "throw" (func $throw (param i32 externref) (result i64))) (import "x" "throw big" (func $big (param externref)))
+		(import "x" "throw" (func $throw (param i32 externref) (result i64))) (import "x" "throw big" (func $big (param externref))) (import "x" "early" (func $early (param i64) (result i64)))
 		(import "env" "use" (func $use (param i64) (result i64))) (import "env" "collect" (func $collect))
 		(func (export "catch") (param $n i32) (param $x externref) (result i64 v128 i64 externref f64) (local $a i64) (local $b i64) (local $c i64) (local $d i64) (local $e i64)
 			(local.set $a (call $use (i64.const 1))) (local.set $b (call $use (i64.const 2))) (local.set $c (call $use (i64.const 3)))
 			(local.set $d (call $use (i64.const 4))) (local.set $e (call $use (i64.const 5)))
 			(block $h (result v128 i64 externref f64)
 				(try_table (catch $t $h) (drop (call $throw (local.get $n) (local.get $x))))
+				unreachable)
+			(call $values (i64.add (local.get $a) (i64.add (local.get $b) (i64.add (local.get $c) (i64.add (local.get $d) (local.get $e)))))))
+		(func (export "catch early") (result i64 v128 i64 externref f64) (local $a i64) (local $b i64) (local $c i64) (local $d i64) (local $e i64)
+			(local.set $a (call $use (i64.const 1))) (local.set $b (call $use (i64.const 2))) (local.set $c (call $use (i64.const 3)))
+			(local.set $d (call $use (i64.const 4))) (local.set $e (call $use (i64.const 5)))
+			(block $h (result v128 i64 externref f64)
+				(try_table (catch $t $h) (drop (call $early (i64.const 0))))
 				unreachable)
 			(call $values (i64.add (local.get $a) (i64.add (local.get $b) (i64.add (local.get $c) (i64.add (local.get $d) (local.get $e)))))))
 		(func $values (param v128 i64 externref f64 i64) (result i64 v128 i64 externref f64)
@@ -821,6 +839,11 @@ func TestExceptionsBetween(t *testing.T) {
 					t.Errorf("%d frames: %v, %v", n, r, err)
 				}
 			}
+			want[3] = nil
+			if r, err := function(to, "catch early").Call(nil); err != nil || !cmp.Equal(r, want) {
+				t.Errorf("%v, %v", r, err)
+			}
+			want[3] = "value"
 			wantBig := "[i64:1 i64:2 i64:3 i64:4 i64:5 i64:6 i64:7 i64:8 v128:i32x4:0x00000009,0x00000000,0x0000000a,0x00000000 externref:value]"
 			var e *waot.Exception
 			// The catcher has no room for these arguments.
