@@ -143,6 +143,8 @@ type TableDecl struct {
 	Entries []FuncIndex
 	Only    SigIndex
 	HasOnly bool
+	// Own says that Entries has nothing but null and functions that the module defines.
+	Own bool
 }
 
 // DataDecl is a data segment. Active ones are dropped by the init function.
