@@ -42,8 +42,9 @@ type linker struct {
 
 // link makes the object of the compiled functions.
 func (d *driver) link() (*Result, error) {
-	l := &linker{driver: d, o: &objfile.Object{Machine: d.target.elf, Stop: d.opt.stop}, m: new(meta.Module), adapters: newAdapterSection(d.target, len(d.cm.Sigs))}
+	l := &linker{driver: d, o: &objfile.Object{Machine: d.target.elf, Stop: d.opt.stop}, m: new(meta.Module)}
 	l.throws = slices.ContainsFunc(d.results, func(r result) bool { return r.exceptions })
+	l.adapters = newAdapterSection(d.target, len(d.cm.Sigs), l.exceptions())
 	l.addSections()
 	if err := l.layText(); err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ const (
 	suffixMemory = ".memory"
 	suffixTable  = ".table"
 	suffixGlobal = ".global"
+	suffixTag    = ".tag"
 )
 
 // importSymbols are the symbols of an imported function.
@@ -144,6 +145,11 @@ func (l *linker) addExports() {
 			word(l.reserved(fmt.Sprintf("global%d", i)), l.m.Globals[i].Offset)
 		}
 	}
+	for i := range l.cm.Tags {
+		if l.cm.Tags[i].Import != nil {
+			word(l.reserved(fmt.Sprintf("tag%d", i)), l.layout.Tag(uint32(i)))
+		}
+	}
 	for i := range l.cm.Exports {
 		x := &l.cm.Exports[i]
 		name := l.exported(x.Name)
@@ -156,6 +162,8 @@ func (l *linker) addExports() {
 			word(name+suffixTable, l.m.Tables[x.Index].Slot)
 		case abi.ExternGlobal:
 			word(name+suffixGlobal, l.m.Globals[x.Index].Offset)
+		case abi.ExternTag:
+			word(name+suffixTag, l.layout.Tag(x.Index))
 		}
 	}
 }
@@ -186,13 +194,14 @@ func (l *linker) exportFunc(name string, i clif.FuncIndex, global func(string, o
 	}
 }
 
-// addRecord builds the record and the slots of memories and tables.
+// addRecord builds the record and the slots of memories, tables and tags.
 func (l *linker) addRecord() {
 	r := &l.relro
 	start := len(r.data)
 	sym := func(s objfile.SectionIndex) objfile.SymbolIndex { return sectionSymbol(s) }
-	slots := int64(start + 8*meta.RecordWords)
+	slots := int64(start + 8*l.m.RecordWords())
 	tables := slots + int64(8*meta.SlotWords*len(l.m.Memories))
+	tags := tables + int64(8*meta.SlotWords*len(l.m.Tables))
 	r.word(l.m.RecordVersion())
 	r.address(l.symText, 0)
 	r.word(uint64(len(l.text)))
@@ -208,6 +217,12 @@ func (l *linker) addRecord() {
 	r.word(uint64(len(l.m.Tables)))
 	r.address(sym(secAdapters), 0)
 	r.word(uint64(len(l.adapters.code)))
+	if x := l.m.Exceptions; x != nil {
+		r.address(l.symData, int64(x.Current))
+		r.word(uint64(x.Words))
+		r.address(sym(secRelro), tags)
+		r.word(uint64(len(x.Tags)))
+	}
 	slot := func(off uint32, lo, hi uint64, flags uint64, imported, hasMax bool) {
 		if imported {
 			flags |= meta.SlotImported
@@ -233,6 +248,25 @@ func (l *linker) addRecord() {
 		}
 		slot(x.Slot, x.Min, x.Max, flags, x.Import != nil, x.HasMax)
 	}
+	if x := l.m.Exceptions; x != nil {
+		for i := range x.Tags {
+			l.opt.stop.PollAt(i)
+			l.addTagSlot(uint32(i))
+		}
+	}
 	l.o.AddSymbol(objfile.Symbol{Name: l.reserved("object"), Section: secRelro, Value: uint64(start),
 		Size: uint64(len(r.data) - start), Binding: objfile.Global, Kind: objfile.Data})
+}
+
+// addTagSlot adds the slot of a tag to the record.
+func (l *linker) addTagSlot(i uint32) {
+	r, x := &l.relro, &l.m.Exceptions.Tags[i]
+	flags, args := uint64(0), l.m.Types[x.Type].Params
+	if x.Import != nil {
+		flags = meta.SlotImported
+	}
+	r.address(l.symData, int64(l.layout.Tag(i)))
+	r.address(l.types[x.Type], 0)
+	r.word(flags)
+	r.word(uint64(abi.ExceptionWord(args, len(args))))
 }

@@ -70,10 +70,17 @@ func (r *Running) RecordsName() string { return r.name(ofRecords, 0) }
 func (r *Running) RefsName() string    { return r.name(ofRefs, 0) }
 func (r *Running) EndName() string     { return r.name(ofEnd, 0) }
 
+// exceptions are the features of what has no snapshot: tags, try blocks, and references to exceptions.
+const exceptions = wasmfront.FeatureExceptions | wasmfront.FeatureLegacyExceptions
+
 // Instrument returns the module to run for the initialisation of wasm. The errors are those of validation, and an *Error. Typed function references are no feature
 // that modules to be instrumented may need, as what is added refers to functions by funcref.
 func Instrument(wasm []byte, features wasmfront.Features) (*Running, error) {
-	m, err := validate.All(wasm, validate.Config{Features: features &^ wasmfront.FeatureFunctionReferences})
+	m, err := validate.All(wasm, validate.Config{Features: features &^ (wasmfront.FeatureFunctionReferences | exceptions)})
+	var invalid *wasmfront.Error
+	if errors.As(err, &invalid) && invalid.Feature != "" && exceptions.Has(wasmfront.FeatureByName(invalid.Feature)) {
+		return nil, Errorf("the module has exceptions (offset 0x%x)", invalid.Offset)
+	}
 	if err != nil {
 		return nil, err
 	}

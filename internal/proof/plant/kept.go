@@ -46,6 +46,7 @@ var (
 	spareParts  = run{pkg: "host/inproc", pattern: "TestSpares$|TestRegionsZero|TestStacksGivenBack"}
 	resets      = run{pkg: "host", pattern: "TestReset"}
 	resetsInC   = run{pkg: "internal/cruntime", pattern: "TestReset$"}
+	thrownInC   = run{pkg: "internal/cruntime", pattern: "TestExceptions/^gcc$"}
 	fuelCounts  = run{pkg: "internal/proof/difftest", pattern: "TestFuel"}
 	fuelIdioms  = run{pkg: "internal/proof/difftest", pattern: "TestFuelIdioms"}
 	snapshots   = run{pkg: "internal/proof/difftest", pattern: "TestSnapshotRandom"}
@@ -59,6 +60,8 @@ var (
 
 	typedRefs  = run{pkg: "spectest/nativeengine", pattern: "TestTypedRefs"}
 	typedHosts = run{pkg: ".", pattern: "TestTyped"}
+
+	exceptions = run{pkg: ".", pattern: "TestException|TestThrowingHost|TestExnRefs"}
 
 	validExceptions  = run{pkg: "wasmfront/validate", pattern: "Exception"}
 	readExceptions   = run{pkg: "wasmfront/wat", pattern: "TestShort|TestBytes|TestErrors"}
@@ -108,6 +111,22 @@ var kept = []keptFault{
 	{"compile/islands.go", " || rel.Kind == reloc.Jump26", "", run{pkg: "compile", pattern: "TestIslands$"}},
 	{"objfile/ehframe.go", "e.info.RedZone && c.Kind != abi.ReturnMoved", "e.info.RedZone", run{pkg: "objfile", pattern: "TestFrameChanges"}},
 	{"host/inproc/machine_linux_amd64.go", " || string(bytesAt(pc, uintptr(len(insnTouchFar)))) == insnTouchFar", "", tailOverflow},
+	{"host/inproc/exceptions.go", "u.saved[k] = load64(at)", "_ = load64(at)", exceptions},
+	{"host/inproc/exceptions.go", "n += copy(args[abi.ExceptionWord(params, i):], x.args[n:n+p.Words()])", "n += p.Words() + 0*i", exceptions},
+	{"host/inproc/exceptions.go", "from.inst != u.inst", "false", exceptions},
+	{"host/inproc/exceptions.go", "u.inst.base+uintptr(landing), u.fp-uintptr(f.Frame)", "u.inst.base+uintptr(landing), u.fp-uintptr(f.Frame)+32", exceptions},
+	{"host/inproc/exceptions.go", "\t\tabove = u.fp + 16\n\t\tu.pc, u.fp =", "\t\tabove = u.fp + 16\n\t\tu.pc, _ =", exceptions},
+	{"host/inproc/exceptions.go", "x.args[n] = s.valid(v, x.args[n])", "_ = s.valid(v, x.args[n])", exceptions},
+	{"host/inproc/exceptions.go", "if s.cancelled.Load() != 0 || c.cancel.hasEnded() {", "if false {", exceptions},
+	{"host/inproc/exceptions.go", "word == 0 && (known || ", "word == 0 && (", exceptions},
+	{"host/inproc/exceptions.go", "abi.ExceptionWord(params, len(params)) > int(to.inst.module.meta.Exceptions.Words)", "len(params) > 1<<20", exceptions},
+	{"host/inproc/exceptions.go", "want > limit/2 {", "want > 1<<40 {", exceptions},
+	{"host/inproc/exceptions.go", "x.weight = min(x.weight+inner.weight, maxWeight)", "_ = inner", exceptions},
+	{"host/inproc/exceptions.go", "x.tag.store == s {", "true {", exceptions},
+	{"host/inproc/refs.go", "\t\t\tr.weight -= e.weight\n", "\t\t\t_ = e\n", exceptions},
+	{"host/inproc/refs_words.go", "\treturn !exn\n", "\treturn true\n", exceptions},
+	{"compile/worker.go", "w.tr != nil && w.tr.Handles() && !w.d.cm.HasExceptions", "false", run{pkg: "compile", pattern: "TestExceptionsWithoutTags"}},
+	{"internal/snapshot/instrument.go", "wasmfront.FeatureFunctionReferences | exceptions)", "wasmfront.FeatureFunctionReferences)", run{pkg: "cmd/waot", pattern: "TestSnapshotOfExceptions"}},
 	{"wasmfront/translate/ops.go", "if !from.IsNotNull() {", "if false {", typedRefs},
 	{"wasmfront/translate/control.go", "t.trapIfNull(callee, elem, abi.TrapUninitializedElement)", "_ = elem", typedRefs},
 	{"wasmfront/translate/control.go", "typed && t.m.SameType(of, op.Index)", "typed && of != op.Index+1<<20", typedRefs},
@@ -395,6 +414,24 @@ var kept = []keptFault{
 	{"host/inproc/reset.go", "m.clean(size, m.views.file < 0)", "m.clean(least, m.views.file < 0)", resets},
 	{"host/inproc/reset.go", "if has == m {", "if has == m && x.memories == nil {", resets},
 	{"host/inproc/reset.go", "if err := i.mayReset(); err != nil {", "if err := i.mayReset(); err == ErrBusy {", resets},
+	{"internal/cruntime/c/core.c", "\t\tcore_take_saved(r, f->registers, r->fp);\n", "", thrownInC},
+	{"internal/cruntime/c/core.c", "u->changes[n] < offset; n++", "u->changes[n] < offset - f->text; n++", thrownInC},
+	{"internal/cruntime/c/core.c", "r->sp = r->fp - f->bytes;", "r->sp = r->fp - f->bytes + 16;", thrownInC},
+	{"internal/cruntime/c/core.c", "if (low == u->num_landings || u->landings[low].from != from)", "if (low == u->num_landings)", thrownInC},
+	{"internal/cruntime/c/core.c", "\t\t\tcore_mark_instance(i);\n", "\t\t\t;\n", thrownInC},
+	{"internal/cruntime/c/core.c", "o->tables[n].flags & 4 ?", "o->tables[n].flags & 64 ?", thrownInC},
+	{"internal/cruntime/c/core.c", "\t\tcore_mark_words(x->args, x->args + x->words);\n", "", thrownInC},
+	{"internal/cruntime/c/core.c", "\t\t\tif (x->kept)\n", "\t\t\tif (!x->owner)\n", thrownInC},
+	{"internal/cruntime/c/core.c", "all && *at;)", "!all && *at;)", thrownInC},
+	{"internal/cruntime/c/core.c", "e->serial = (e->serial + 1) % CORE_SERIALS;", "e->serial = 1;", thrownInC},
+	{"internal/cruntime/c/core.c", "bool room = words <= to->object->exception_words;", "bool room = words || to;", thrownInC},
+	{"internal/cruntime/c/core.c", "if (!core_same_type(core_find_tag(NULL, (uint64_t)tag).type, s->type))", "if (!core_find_tag(NULL, (uint64_t)tag).type)", thrownInC},
+	{"internal/cruntime/c/core.c", "\t\tcore_drop_exceptions(i);\n", "", thrownInC},
+	{"internal/cruntime/c/core.c", "\t\tcore_put_word(i, copy, o->tags[n].word);\n", "\t\t;\n", thrownInC},
+	{"internal/cruntime/c/core.c", "\tif (end)\n\t\twaot_core_enter(&c, core_mark_to,", "\tif (!end)\n\t\twaot_core_enter(&c, core_mark_to,", thrownInC},
+	{"internal/cruntime/c/core.c", ".irp n, 1,2,3,4,5,6,7,8\\norq", ".irp n, 1\\norq", thrownInC},
+	{"compile/adapters.go", "\ta.keep()\n", "", thrownInC},
+	{"compile/shared.go", "\t\ta.keep()\n", "", thrownInC},
 	{"internal/cruntime/c/core.c", "core_empty((char *)base, size, i->emptied ? unasked : 0);\n", "core_empty((char *)base, size - 65536, 0);\n", resetsInC},
 	{"internal/cruntime/c/core.c", "core_empty((char *)base, size, i->emptied ? unasked : 0);\n", "if (unit == 1)\n\t\t\tcore_empty((char *)base, size, 0);\n", resetsInC},
 	{"internal/cruntime/c/core.c", "core_give_up(at + from, size - from);\n", "", resetsInC},
