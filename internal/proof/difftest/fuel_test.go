@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,11 +19,9 @@ import (
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/internal/proof/wasmgen"
 	"github.com/waot-project/waot/internal/proof/wat"
-	"github.com/waot-project/waot/internal/wasmedit"
 	"github.com/waot-project/waot/spectest"
 	"github.com/waot-project/waot/spectest/interpengine"
 	"github.com/waot-project/waot/spectest/nativeengine"
-	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/fuel"
 	"github.com/waot-project/waot/wasmfront/translate"
 )
@@ -71,8 +68,7 @@ func TestFuelRandom(t *testing.T) {
 			p = randprog.GenerateTails(seed + 1)
 		}
 		if seed%8 == 4 {
-			p = randprog.GenerateExceptions(seed+1, false, seed%16 == 4)
-			throwsItself(t, p)
+			p = randprog.GenerateOwnExceptions(seed+1, false, seed%16 == 4)
 		}
 		p.Reset = false // between calls: it would trap, too
 		used, ok := compareFuel(t, seed, p, plenty, false)
@@ -317,8 +313,7 @@ func TestFuelExceptions(t *testing.T) {
 	}
 	whole, stopped, skipped := 0, 0, 0
 	for seed := *seedFlag; seed < *seedFlag+count; seed++ {
-		p := randprog.GenerateExceptions(2*seed+1, seed%3 > 0, seed%5 == 0)
-		throwsItself(t, p)
+		p := randprog.GenerateOwnExceptions(2*seed+1, seed%3 > 0, seed%5 == 0)
 		p.Reset = false
 		used, ok := compareFuelWith(t, seed, p, plenty, false, judge)
 		switch {
@@ -347,34 +342,5 @@ func TestFuelExceptions(t *testing.T) {
 	t.Logf("%d modules ran to their end, %d runs stopped for want of fuel; %d were not compared, as they run out of stack or steps", whole, stopped, skipped)
 	if whole < int(count)/3 || stopped < whole {
 		t.Error("too few")
-	}
-}
-
-// throwsItself gives a program with exceptions a function of its own in place of the environment's that throws, as fuel that the environment consumes is not counted by the module.
-func throwsItself(t *testing.T, p *randprog.Program) {
-	t.Helper()
-	m, err := wasmedit.Decode(p.Wasm, wasmfront.DefaultFeatures)
-	if err != nil {
-		t.Fatal(err)
-	}
-	throws := uint32(slices.IndexFunc(m.Funcs, func(f wasmedit.Func) bool { return f.Import != nil && f.Import.Name == "throws" }))
-	m.Funcs[throws].Import.Name = "note" // of the same type
-	own := uint32(len(m.Funcs))
-	for i := range m.Funcs {
-		for k := range m.Funcs[i].Code {
-			if in := &m.Funcs[i].Code[k]; in.Index == throws && (in.Op == wasmfront.OpCall || in.Op == wasmfront.OpReturnCall) {
-				in.Index = own
-			}
-		}
-	}
-	arg := wasmedit.Inst{Op: wasmfront.OpLocalGet}
-	var code []wasmedit.Inst
-	for bits, throw := range [][]wasmedit.Inst{{arg, {Op: wasmfront.OpThrow, Index: 0}}, {arg, wasmedit.Plain(wasmfront.OpI32WrapI64), arg, {Op: wasmfront.OpThrow, Index: 2}}} {
-		code = append(code, arg, wasmedit.I64(3), wasmedit.Plain(wasmfront.OpI64And), wasmedit.I64(uint64(bits)), wasmedit.Plain(wasmfront.OpI64Eq), wasmedit.Inst{Op: wasmfront.OpIf})
-		code = append(append(code, throw...), wasmedit.Plain(wasmfront.OpEnd))
-	}
-	m.Funcs = append(m.Funcs, wasmedit.Func{Type: m.Funcs[throws].Type, Code: append(code, arg, wasmedit.Plain(wasmfront.OpEnd))})
-	if p.Wasm, err = m.Encode(); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -362,11 +362,8 @@ func nativeRefs(wasm []byte, funcs, params int, types []byte, how refLevel) (*re
 		var x *inproc.Exception
 		switch {
 		case errors.As(err, &x):
-			found, err := n.numbers(x.Args())
-			if err != nil {
-				return nil, fmt.Errorf("exception: %w", err)
-			}
-			n.tr.points = append(n.tr.points, refPoint{what: fmt.Sprint("exception", found)})
+			number, _ := x.Refs()[0].(int)
+			n.tr.points = append(n.tr.points, refPoint{what: fmt.Sprint("exception", []int{number})})
 			continue
 		case err != nil:
 			return nil, err
@@ -433,8 +430,8 @@ func (n *nativeRefHost) object(ref uint64) (number int, ok bool) {
 	case int:
 		return x, true
 	case *inproc.Exception:
-		number, ok = n.object(x.Args()[0])
-		return exceptionObject + number, ok || x.Args()[0] == 0
+		number, _ = x.Refs()[0].(int)
+		return exceptionObject + number, true
 	}
 	return 0, false
 }
