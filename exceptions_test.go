@@ -44,6 +44,9 @@ const exceptionsText = `(module $x
 			(try_table (catch $theirs $h) (return (call $host (local.get 0)) (i64.const 0)))
 			unreachable))
 	(func (export "through") (param i32) (result i32) (call $host (local.get 0)))
+	(func (export "any") (param i32) (result i32)
+		(block $h (try_table (catch_all $h) (return (call $host (local.get 0)))))
+		(i32.const -1))
 	;; Catches everything, and throws it again.
 	(func (export "again") (param i32) (result i32)
 		(block $h (result exnref)
@@ -256,8 +259,10 @@ func TestThrowingHost(t *testing.T) {
 			other := newThrower(t, &waot.StoreOptions{Fuel: 1 << 40}, mode)
 			for _, err := range []error{errors.New("plain"), other.exception(other.theirs, 1, 2), &waot.Trap{Code: waot.TrapUnreachable}, (*waot.Exception)(nil), new(waot.Exception)} {
 				x.host = func(context.Context, *waot.Caller, int32) (int32, error) { return 0, err }
-				if _, got := x.call("again", 0); got != err {
-					t.Errorf("%v has become %v", err, got)
+				for _, name := range []string{"again", "any"} {
+					if _, got := x.call(name, 0); got != err {
+						t.Errorf("%s: %v has become %v", name, err, got)
+					}
 				}
 			}
 			if _, err := x.call("trap"); !isTrap(err, waot.TrapUnreachable) {
@@ -706,5 +711,162 @@ func TestExceptionsWithoutTags(t *testing.T) {
 		if _, err := function(inst, "rethrow").Call(nil, e); err != error(e) {
 			t.Errorf("thrown again: %v", err)
 		}
+	}
+}
+
+// BenchmarkThrow throws and catches some frames further out, 1000 times in a call.
+func BenchmarkThrow(b *testing.B) {
+	const text = `(module (tag $t (param i32))
+		(func $deep (param i32) (result i32)
+			(if (i32.eqz (local.get 0)) (then (throw $t (i32.const 1))))
+			(i32.add (call $deep (i32.sub (local.get 0) (i32.const 1))) (i32.const 1)))
+		(func $nothrow (param i32) (result i32)
+			(if (i32.eqz (local.get 0)) (then (return (i32.const 1))))
+			(i32.add (call $nothrow (i32.sub (local.get 0) (i32.const 1))) (i32.const 1)))
+		(func (export "plain") (param i32 i32) (local i32)
+			(loop $l (drop (call $nothrow (local.get 0))) (br_if $l (local.tee 1 (i32.sub (local.get 1) (i32.const 1))))))
+		(func (export "ref") (param i32 i32) (local i32)
+			(loop $l (drop (block $h (result exnref) (try_table (catch_all_ref $h) (drop (call $deep (local.get 0)))) unreachable))
+				(br_if $l (local.tee 1 (i32.sub (local.get 1) (i32.const 1))))))
+		(func (export "throw") (param i32 i32) (local i32)
+			(loop $l (drop (block $h (result i32) (try_table (catch $t $h) (drop (call $deep (local.get 0)))) unreachable))
+				(br_if $l (local.tee 1 (i32.sub (local.get 1) (i32.const 1)))))))`
+	wasm, err := waot.ParseText([]byte(text))
+	if err != nil {
+		b.Fatal(err)
+	}
+	store, inst := instantiate(wasm, nil)
+	defer store.Close()
+	for _, name := range []string{"plain", "throw", "ref"} {
+		for _, frames := range []int{0, 9, 99} {
+			b.Run(fmt.Sprintf("%s/%d", name, frames+1), func(b *testing.B) {
+				f := function(inst, name)
+				for b.Loop() {
+					if _, err := f.Call(nil, frames, 1000); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/throw")
+			})
+		}
+	}
+}
+
+// TestExceptionsBetween: what one instance throws another one catches, with registers, arguments and references as they should be.
+func TestExceptionsBetween(t *testing.T) {
+	const throwerText = `(module (import "env" "use" (func $use (param i64) (result i64)))
+		(tag $t (export "t") (param v128 i64 externref f64)) (tag $big (export "big") (param i64 i64 i64 i64 i64 i64 i64 i64 v128 externref))
+		;; Its variables are in registers that are saved.
+		(func $throw (export "throw") (param $n i32) (param $x externref) (result i64) (local $a i64) (local $b i64) (local $c i64) (local $d i64) (local $e i64)
+			(local.set $a (call $use (i64.const 101))) (local.set $b (call $use (i64.const 102))) (local.set $c (call $use (i64.const 103)))
+			(local.set $d (call $use (i64.const 104))) (local.set $e (call $use (i64.const 105)))
+			(if (i32.eqz (local.get $n)) (then
+				(throw $t (v128.const i64x2 1 2) (i64.const 3) (local.get $x) (f64.const 4))))
+			(drop (call $throw (i32.sub (local.get $n) (i32.const 1)) (local.get $x)))
+			(i64.add (local.get $a) (i64.add (local.get $b) (i64.add (local.get $c) (i64.add (local.get $d) (local.get $e))))))
+		;; On the way to the throw, nothing has been saved yet.
+		(func $now (throw $t (v128.const i64x2 1 2) (i64.const 3) (ref.null extern) (f64.const 4)))
+		(func (export "early") (param $n i64) (result i64) (local $a i64) (local $b i64)
+			(if (i64.eqz (local.get $n)) (then (call $now) (return (i64.const 0))))
+			(local.set $a (call $use (i64.const 101))) (local.set $b (call $use (i64.const 102)))
+			(i64.add (call $use (local.get $n)) (i64.add (call $use (local.get $a)) (i64.add (local.get $a) (local.get $b)))))
+		(func (export "throw big") (param $x externref)
+			(throw $big (i64.const 1) (i64.const 2) (i64.const 3) (i64.const 4) (i64.const 5) (i64.const 6) (i64.const 7) (i64.const 8) (v128.const i64x2 9 10) (local.get $x))))`
+	const catcherText = `(module (import "x" "t" (tag $t (param v128 i64 externref f64)))
+		(import "x" "throw" (func $throw (param i32 externref) (result i64))) (import "x" "throw big" (func $big (param externref))) (import "x" "early" (func $early (param i64) (result i64)))
+		(import "env" "use" (func $use (param i64) (result i64))) (import "env" "collect" (func $collect))
+		(func (export "catch") (param $n i32) (param $x externref) (result i64 v128 i64 externref f64) (local $a i64) (local $b i64) (local $c i64) (local $d i64) (local $e i64)
+			(local.set $a (call $use (i64.const 1))) (local.set $b (call $use (i64.const 2))) (local.set $c (call $use (i64.const 3)))
+			(local.set $d (call $use (i64.const 4))) (local.set $e (call $use (i64.const 5)))
+			(block $h (result v128 i64 externref f64)
+				(try_table (catch $t $h) (drop (call $throw (local.get $n) (local.get $x))))
+				unreachable)
+			(call $values (i64.add (local.get $a) (i64.add (local.get $b) (i64.add (local.get $c) (i64.add (local.get $d) (local.get $e)))))))
+		(func (export "catch early") (result i64 v128 i64 externref f64) (local $a i64) (local $b i64) (local $c i64) (local $d i64) (local $e i64)
+			(local.set $a (call $use (i64.const 1))) (local.set $b (call $use (i64.const 2))) (local.set $c (call $use (i64.const 3)))
+			(local.set $d (call $use (i64.const 4))) (local.set $e (call $use (i64.const 5)))
+			(block $h (result v128 i64 externref f64)
+				(try_table (catch $t $h) (drop (call $early (i64.const 0))))
+				unreachable)
+			(call $values (i64.add (local.get $a) (i64.add (local.get $b) (i64.add (local.get $c) (i64.add (local.get $d) (local.get $e)))))))
+		(func $values (param v128 i64 externref f64 i64) (result i64 v128 i64 externref f64)
+			(local.get 4) (local.get 0) (local.get 1) (local.get 2) (local.get 3))
+		(func (export "pass") (param $x externref) (block $h (result exnref) (try_table (catch_all_ref $h) (call $big (local.get $x))) unreachable) (call $collect) throw_ref)
+		(func (export "ref") (param $x externref) (result exnref) (block $h (result exnref) (try_table (catch_all_ref $h) (call $big (local.get $x))) unreachable))
+		(func (export "open") (param exnref) (result v128 i64 externref f64) (call $collect)
+			(block $h (result v128 i64 externref f64) (try_table (catch $t $h) (throw_ref (local.get 0))) unreachable)))`
+	var s *waot.Store
+	imports := waot.Imports{"env": {"use": func(x int64) int64 { return x }, "collect": func() error {
+		for range 5000 { // makes handles until some are collected
+			word, err := s.ExternRef("x")
+			if err != nil {
+				return err
+			}
+			s.Release(word)
+		}
+		return nil
+	}}}
+	for name, o := range compileModes() {
+		t.Run(name, func(t *testing.T) {
+			var err error
+			if s, err = waot.NewStore(&waot.StoreOptions{Fuel: 1 << 40}); err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			instance := func(text string) *waot.Instance {
+				t.Helper()
+				wasm, err := waot.ParseText([]byte(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				m, err := waot.Compile(wasm, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { m.Close() })
+				inst, err := s.Instantiate(nil, m, imports)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return inst
+			}
+			from := instance(throwerText)
+			imports["x"] = from.Exports()
+			to := instance(catcherText)
+			want := []any{int64(15), [16]byte{1, 8: 2}, int64(3), "value", 4.0}
+			for n := range 5 {
+				if r, err := function(to, "catch").Call(nil, n, "value"); err != nil || !cmp.Equal(r, want) {
+					t.Errorf("%d frames: %v, %v", n, r, err)
+				}
+			}
+			want[3] = nil
+			if r, err := function(to, "catch early").Call(nil); err != nil || !cmp.Equal(r, want) {
+				t.Errorf("%v, %v", r, err)
+			}
+			want[3] = "value"
+			wantBig := "[i64:1 i64:2 i64:3 i64:4 i64:5 i64:6 i64:7 i64:8 v128:i32x4:0x00000009,0x00000000,0x0000000a,0x00000000 externref:value]"
+			var e *waot.Exception
+			// The catcher has no room for these arguments.
+			if _, err := function(to, "pass").Call(nil, "value"); !errors.As(err, &e) || fmt.Sprint(e.Args()) != wantBig {
+				t.Errorf("%v, %v", err, e.Args())
+			}
+			r, err := function(to, "ref").Call(nil, "value")
+			if err != nil || fmt.Sprint(r[0].(*waot.Exception).Args()) != wantBig {
+				t.Errorf("%v, %v", r, err)
+			}
+			tag, err := from.Tag("t")
+			if err != nil {
+				t.Fatal(err)
+			}
+			made, err := waot.NewException(tag, [16]byte{1, 8: 2}, 3, "value", 4.0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 3 { // the references among the arguments are collected in between
+				if r, err := function(to, "open").Call(nil, made); err != nil || !cmp.Equal(r, want[1:]) {
+					t.Errorf("%v, %v", r, err)
+				}
+			}
+		})
 	}
 }

@@ -48,7 +48,7 @@
 //
 // # Imports
 //
-// [Imports] holds the imports of modules: Go functions, exports of other instances, and functions, memories, tables and globals that
+// [Imports] holds the imports of modules: Go functions, exports of other instances, and functions, memories, tables, globals and tags that
 // the store has made. Any Go function with suitable types can be imported:
 //
 //	host.Imports{"env": {
@@ -58,6 +58,11 @@
 //	}}
 //
 // [Store.NewFunc] lists the types that may occur. [RawFunc] is for functions on raw words.
+//
+// # Exceptions
+//
+// What compiled code throws and does not catch is the error of the call, an [*Exception]. A Go function throws by returning one, and compiled code catches it if it knows the [Tag].
+// Traps and the ends of contexts are no exceptions.
 //
 // # Three ways to call
 //

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/waot-project/waot/bench/costs/edges"
@@ -19,7 +20,7 @@ import (
 type wazeroEngine struct{}
 
 func wazeroConfig(closing bool) wazero.RuntimeConfig {
-	return wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2).WithCloseOnContextDone(closing)
+	return wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling).WithCloseOnContextDone(closing)
 }
 
 func (wazeroEngine) Guest(wasm []byte, closing bool) (edges.Guest, error) {

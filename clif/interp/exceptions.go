@@ -31,6 +31,12 @@ func NewException(tag *Tag, args []uint64) *Exception { return &Exception{tag, a
 // Tag returns the exception's tag.
 func (x *Exception) Tag() *Tag { return x.tag }
 
+// Signature returns the type whose parameters are the arguments of the tag's exceptions; it must not be changed.
+func (t *Tag) Signature() *clif.Signature { return &t.sig }
+
+// Tags returns the tags of the instance, by index. They must not be changed.
+func (i *Instance) Tags() []*Tag { return i.tags }
+
 // Args returns the arguments, as raw bits.
 func (x *Exception) Args() []uint64 { return x.args }
 

@@ -54,7 +54,7 @@ func inFile(file string, err error) error {
 // problem is an error as JSON. Fields that an error does not have are left out.
 type problem struct {
 	// Kind is "usage", "malformed or invalid", "unsupported", "limit", "compile",
-	// "object", "link", "trap", "snapshot", "cancelled", "system" or "error".
+	// "object", "link", "trap", "exception", "snapshot", "cancelled", "system" or "error".
 	Kind   string  `json:"kind"`
 	File   string  `json:"file,omitempty"`
 	Offset *uint64 `json:"offset,omitempty"` // of the byte in the module
@@ -63,7 +63,7 @@ type problem struct {
 	Func   *uint32 `json:"func,omitempty"`   // index
 	Name   string  `json:"name,omitempty"`   // of the function
 	Reason string  `json:"reason"`
-	// Frames is the backtrace of a trap, innermost first.
+	// Frames is the backtrace of a trap or an uncaught exception, innermost first.
 	Frames []frame `json:"frames,omitempty"`
 }
 

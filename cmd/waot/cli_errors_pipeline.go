@@ -92,6 +92,7 @@ func describeMalformed(p *problem, e *wat.Error) {
 // hostProblem describes the errors of loading and running.
 func hostProblem(p *problem, err error) bool {
 	var trap *host.Trap
+	var thrown *host.Exception
 	var link *host.LinkError
 	var missing *missingError
 	var stub *stubError
@@ -110,6 +111,10 @@ func hostProblem(p *problem, err error) bool {
 	switch {
 	case errors.As(err, &trap):
 		describeTrap(p, trap)
+		return true
+	case errors.As(err, &thrown):
+		p.Kind, p.Reason = "exception", "uncaught wasm exception "+describeException(thrown)
+		p.within(thrown.Backtrace())
 		return true
 	case errors.As(err, &cancelled):
 		p.Kind, p.Frames = "cancelled", framesOf(cancelled.Backtrace)
@@ -133,9 +138,42 @@ func hostProblem(p *problem, err error) bool {
 
 func describeTrap(p *problem, t *host.Trap) {
 	p.Kind, p.Reason = "trap", "wasm trap: "+t.Code.String()
-	p.Frames = framesOf(t.Backtrace)
-	if len(t.Backtrace) > 0 {
-		f := &t.Backtrace[0]
+	p.within(t.Backtrace)
+}
+
+// shownArgs is how many arguments of an exception are told.
+const shownArgs = 8
+
+// describeException returns the arguments of an exception.
+func describeException(x *host.Exception) string {
+	var texts []string
+	for _, a := range x.Args() {
+		if len(texts) == shownArgs {
+			texts = append(texts, "...")
+			break
+		}
+		texts = append(texts, argument(a))
+	}
+	return "(" + strings.Join(texts, ", ") + ")"
+}
+
+// argument returns a value as formatValue does.
+func argument(a host.Value) string {
+	switch a.Type() {
+	case host.TypeFuncRef, host.TypeExternRef, host.TypeExnRef:
+		if a.Any() == nil {
+			return a.Type().String() + ":null"
+		}
+		return a.Type().String() + ":not null"
+	}
+	return a.String()
+}
+
+// within says where something happened.
+func (p *problem) within(backtrace []host.Frame) {
+	p.Frames = framesOf(backtrace)
+	if len(backtrace) > 0 {
+		f := &backtrace[0]
 		p.Func, p.Name = &f.Func, f.Name
 		if f.Offset != 0 {
 			at := uint64(f.Offset)

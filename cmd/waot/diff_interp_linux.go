@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/waot-project/waot/clif"
@@ -57,7 +58,7 @@ func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls 
 		}
 	}
 	if err != nil {
-		one, err := interpreted(err)
+		one, err := interpreted(inst, err)
 		o.Start, o.StartPlace = one.String(), one.Place
 		return o, err
 	}
@@ -71,7 +72,7 @@ func runInterpreter(limit time.Duration, bin []byte, cfg wasirun.Options, calls 
 		t := meta.FuncType{Params: clif.ValTypesOf(sig.Params), Results: clif.ValTypesOf(sig.Results)}
 		if results, err := f.(*interp.Function).Call(calls[i].args); err == nil {
 			one.Results = formatValues(t.Results, results)
-		} else if one, err = interpreted(err); err != nil {
+		} else if one, err = interpreted(inst, err); err != nil {
 			return nil, err
 		}
 		one.Call = calls[i].describe(&t)
@@ -166,13 +167,20 @@ func (a *answers) underInterpreter(store *interp.Store, bin []byte) (imports map
 	return imports, memory, globals, nil
 }
 
-// interpreted returns a trap or exit on the CLIF interpreter; the error is one that is neither.
-func interpreted(err error) (one callOutcome, _ error) {
+// interpreted returns a trap, an exception of an instance, which may be nil, or an exit on the CLIF interpreter; the error is one that is neither.
+func interpreted(inst *interp.Instance, err error) (one callOutcome, _ error) {
 	var trap *interp.Trap
 	var exit *wasi.ExitError
+	var thrown *interp.Exception
 	switch {
 	case errors.As(err, &trap):
 		return callOutcome{Trap: trapClass(trap.Code), Place: spectest.PlaceOf(trap)}, nil
+	case errors.As(err, &thrown):
+		if inst == nil {
+			return callOutcome{Exception: unknownException}, nil
+		}
+		tag := slices.Index(inst.Tags(), thrown.Tag())
+		return callOutcome{Exception: exceptionText(tag, clif.ValTypesOf(thrown.Tag().Signature().Params), thrown.Args())}, nil
 	case errors.As(err, &exit):
 		return callOutcome{Exit: &exit.Code}, nil
 	}

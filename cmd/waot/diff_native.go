@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os/exec"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -117,9 +118,13 @@ func runNative(mod *host.Module, cfg wasirun.Options, calls []call, at observed)
 	p, err := newGuest(nil, mod, fixed(cfg, &stdout, &stderr), guestOptions{answers: imported, fuel: math.MaxInt64})
 	var trap *host.Trap
 	var exit *wasirun.ExitError
+	var thrown *host.Exception
 	switch {
 	case errors.As(err, &trap):
 		o.Start, o.StartPlace = "trap: "+trapClass(abi.TrapCode(trap.Code)), placeOf(trap)
+		return o, nil
+	case errors.As(err, &thrown):
+		o.Start = uncaught
 		return o, nil
 	case errors.As(err, &exit):
 		o.Start = fmt.Sprintf("exit %d", exit.Code)
@@ -139,6 +144,10 @@ func runNative(mod *host.Module, cfg wasirun.Options, calls []call, at observed)
 		switch {
 		case errors.As(err, &trap):
 			one.Trap, one.Place = trapClass(abi.TrapCode(trap.Code)), placeOf(trap)
+		case errors.As(err, &thrown):
+			x := (*inproc.Exception)(thrown)
+			tag := slices.Index((*inproc.Instance)(p.inst).Tags(), x.Tag())
+			one.Exception = exceptionText(tag, x.Tag().Type().Params, x.Words())
 		case errors.As(err, &exit):
 			one.Exit = &exit.Code
 		case err != nil:

@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/spectest"
 )
 
@@ -17,12 +19,36 @@ type callOutcome struct {
 	// Place is that of the trap, if the engine says it.
 	Place *spectest.Place `json:"place,omitempty"`
 	Exit  *uint32         `json:"exit,omitempty"`
+	// Exception is what nobody has caught, or unknownException if the engine says no more.
+	Exception string `json:"exception,omitempty"`
+}
+
+// uncaught is the outcome of an instantiation or call that an exception ends. unknownException stands for one of which an engine says nothing else.
+const (
+	uncaught         = "exception"
+	unknownException = "unknown"
+)
+
+// exceptionText describes an exception by the index of its tag in the module, or -1, and its arguments.
+func exceptionText(tag int, params []meta.ValType, words []uint64) string {
+	name := "another module's tag"
+	if tag >= 0 {
+		name = fmt.Sprintf("tag %d", tag)
+	}
+	return fmt.Sprintf("%s (%s)", name, strings.Join(formatValues(params, words), ", "))
+}
+
+// sameException reports whether two descriptions can be of one exception.
+func sameException(a, b string) bool {
+	return a == b || a == unknownException || b == unknownException
 }
 
 func (o *callOutcome) String() string {
 	switch {
 	case o.Trap != "":
 		return "trap: " + o.Trap
+	case o.Exception != "":
+		return uncaught
 	case o.Exit != nil:
 		return fmt.Sprintf("exit %d", *o.Exit)
 	}
@@ -99,7 +125,11 @@ func compare(a, b *execution) []difference {
 	}
 	add("instantiation", a.Start, b.Start)
 	for i := range min(len(a.Calls), len(b.Calls)) {
-		add(a.Calls[i].Call, a.Calls[i].String(), b.Calls[i].String())
+		x, y := &a.Calls[i], &b.Calls[i]
+		add(x.Call, x.String(), y.String())
+		if x.Exception != "" && y.Exception != "" && !sameException(x.Exception, y.Exception) {
+			add("exception of "+x.Call, x.Exception, y.Exception)
+		}
 	}
 	compareImports(a, b, add)
 	add("number of calls", fmt.Sprint(len(a.Calls)), fmt.Sprint(len(b.Calls)))

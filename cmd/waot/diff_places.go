@@ -25,14 +25,15 @@ func (t trapWithPlace) TrapPlace() (fn, offset uint32) {
 	return t.Backtrace[0].Func, t.Backtrace[0].Offset
 }
 
-// places is how places of traps compare with those on the CLIF interpreter.
+// places is how places of traps, and exceptions, compare with those on the CLIF interpreter.
 type places struct {
 	Compared    int          `json:"compared"`
+	Exceptions  int          `json:"exceptions,omitempty"`   // whose tags and arguments were compared
 	NotCompared string       `json:"not_compared,omitempty"` // why
 	Differences []difference `json:"-"`
 }
 
-// placesOf compares the places of the traps of ours, if there are any. As one run may change what the next sees of files, only what differs twice
+// placesOf compares the places of the traps and the exceptions of ours, if there are any. As one run may change what the next sees of files, only what differs twice
 // counts.
 func placesOf(ours *execution, again, clif func() (*execution, error)) (*places, error) {
 	if !ours.anyPlace() {
@@ -59,7 +60,7 @@ func placesOf(ours *execution, again, clif func() (*execution, error)) (*places,
 
 func (o *execution) anyPlace() bool {
 	for i := range o.Calls {
-		if o.Calls[i].Place != nil {
+		if o.Calls[i].Place != nil || o.Calls[i].Exception != "" {
 			return true
 		}
 	}
@@ -82,7 +83,14 @@ func comparePlaces(a, b *execution) *places {
 	}
 	compare("instantiation", a.Start, a.StartPlace, b.StartPlace)
 	for i := range min(len(a.Calls), len(b.Calls)) {
-		compare(a.Calls[i].Call, a.Calls[i].String(), a.Calls[i].Place, b.Calls[i].Place)
+		x, y := &a.Calls[i], &b.Calls[i]
+		compare(x.Call, x.String(), x.Place, y.Place)
+		if x.Exception != "" && y.Exception != "" {
+			p.Exceptions++
+			if !sameException(x.Exception, y.Exception) {
+				p.Differences = append(p.Differences, difference{"exception of " + x.Call, x.Exception, b.Engine, y.Exception})
+			}
+		}
 	}
 	return p
 }
@@ -102,5 +110,12 @@ func (p *places) String() string {
 	case p.NotCompared != "":
 		return ", places of traps are not compared: " + p.NotCompared
 	}
-	return fmt.Sprintf(", places of %d traps", p.Compared)
+	text := ""
+	if p.Compared > 0 || p.Exceptions == 0 {
+		text = fmt.Sprintf(", places of %d traps", p.Compared)
+	}
+	if p.Exceptions > 0 {
+		text += fmt.Sprintf(", tags and arguments of %d exceptions", p.Exceptions)
+	}
+	return text
 }

@@ -60,7 +60,10 @@ func (r *reduction) symptom(bin []byte) string {
 		if err != nil || len(p.differences()) == 0 {
 			return ""
 		}
-		trap, _, _ := strings.Cut(p.Differences[0].Waot, inside)
+		trap, _, isPlace := strings.Cut(p.Differences[0].Waot, inside)
+		if !isPlace {
+			return "an exception"
+		}
 		return "place of a " + trap
 	}
 	judge, err := r.interpreter(bin)
@@ -80,7 +83,7 @@ func (r *reduction) symptom(bin []byte) string {
 // engines may choose their bits.
 func withoutNumbers(s string) string {
 	switch {
-	case strings.HasPrefix(s, "trap: "), strings.HasPrefix(s, "exit "), s == "":
+	case strings.HasPrefix(s, "trap: "), strings.HasPrefix(s, "exit "), s == "", s == uncaught:
 		return s
 	case strings.Contains(s, "nan"):
 		return "nan"

@@ -164,6 +164,9 @@ func noSharing(m *wasmfront.Module) error {
 			return fmt.Errorf("the import %q %q is there twice, and is no function", imp.Module, imp.Name)
 		}
 		seen[at] = seen[at] || imp.Kind != abi.ExternFunc
+		if imp.Kind == abi.ExternTag {
+			return fmt.Errorf("the import %q %q is a tag, so nothing can stand in for it", imp.Module, imp.Name)
+		}
 		if typedImport(m, imp) {
 			return fmt.Errorf("the import %q %q has typed references, so nothing can stand in for it", imp.Module, imp.Name)
 		}

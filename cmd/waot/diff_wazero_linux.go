@@ -41,7 +41,7 @@ func runWazero(limit time.Duration, bin []byte, cfg wasirun.Options, calls []cal
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(untouched))
-	rc = rc.WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesTypedFunctionReferences | experimental.CoreFeaturesTailCall).WithCloseOnContextDone(true)
+	rc = rc.WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesTypedFunctionReferences | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExceptionHandling).WithCloseOnContextDone(true)
 	if limit := memoryLimit(bin); limit < abi.MaxMemoryPages {
 		rc = rc.WithMemoryLimitPages(limit)
 	}
@@ -181,7 +181,7 @@ func vectorOf(ctx context.Context, rt wazero.Runtime, name string, g api.Global)
 // stackOverflow is what wazero says when its stack is used up.
 const stackOverflow = "stack overflow"
 
-// callError returns a trap or exit of wazero; nil if it is neither.
+// callError returns a trap, exception or exit of wazero; nil if it is none of them.
 func callError(err error) *callOutcome {
 	var exit *wasi.ExitError
 	var theirs *sys.ExitError
@@ -200,6 +200,9 @@ func callError(err error) *callOutcome {
 		return nil
 	}
 	line, _, _ := strings.Cut(msg, "\n")
+	if line == "uncaught exception" {
+		return &callOutcome{Exception: unknownException}
+	}
 	return &callOutcome{Trap: line}
 }
 

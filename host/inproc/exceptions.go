@@ -466,12 +466,7 @@ func handlerAt(handlers []abi.Handler, offset uint32) (landing uint32, ok bool) 
 
 // resume makes native code go on at the handler.
 func (u *unwinder) resume(ctx *nativeContext) {
-	fuel := ctx.saved[savedFuel]
-	saved := u.saved
-	if u.inst.module.meta.Fuel != nil {
-		saved[savedFuel] = fuel // no function saves the count
-	}
-	ctx.saved, ctx.fp = saved, u.fp
+	ctx.saved, ctx.fp = u.saved, u.fp // the count of fuel is the one of now, as no function saves it
 	ctx.pop, ctx.flags = 0, 0
 	returnTo(ctx, u.pad, u.sp)
 }

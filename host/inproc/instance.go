@@ -430,6 +430,9 @@ func (i *Instance) Memory(name string) (*Memory, error) { return lookUp[*Memory]
 // had from a closed instance, too, and faster than by name.
 func (i *Instance) MainMemory() *Memory { return i.memory }
 
+// Tags is like Tables for tags.
+func (i *Instance) Tags() []*Tag { return i.tags }
+
 // Tables, Memories and Globals return the index spaces of the module, imports first. They must not be changed.
 func (i *Instance) Tables() []*Table { return i.tables }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/internal/proof/stress/guest"
+	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // bench is an engine with what was made to measure it. Things are made when they are first needed.
@@ -85,6 +86,12 @@ func readModule(name string) ([]byte, error) {
 		return guest.System(), nil
 	case name == "growing":
 		return guest.Growing(), nil
+	case name == "throwing":
+		m, err := wat.Assemble([]byte(throwing))
+		if err != nil {
+			return nil, err
+		}
+		return m.Wasm, nil
 	case suite() != "":
 		return os.ReadFile(filepath.Join(suite(), "sqlite3", "sqlite3.wasm"))
 	}

@@ -30,7 +30,7 @@ func main() {
 type engine struct{}
 
 func config() wazy.RuntimeConfig {
-	return wazy.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2)
+	return wazy.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2 | api.CoreFeatureExceptionHandling)
 }
 
 func (engine) Guest(wasm []byte, _ bool) (edges.Guest, error) {
