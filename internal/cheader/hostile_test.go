@@ -344,6 +344,7 @@ func TestInjective(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, imported := g.importedWords()
+		tags := slices.Clone(imported[len(imported)-g.numImportedTags():])
 		for _, fields := range [][]string{append(g.fields(), "instance"), imported} {
 			if n := len(fields); len(unique(fields)) != n {
 				t.Fatalf("module %d: two fields with one name: %q", i, fields)
@@ -355,7 +356,7 @@ func TestInjective(t *testing.T) {
 			}
 			delete(seen, n)
 		}
-		for _, f := range imported[len(imported)-g.numImportedTags():] {
+		for _, f := range tags {
 			init := "waot_init_" + g.prefix + "_" + f
 			if !seen[init] {
 				t.Fatalf("module %d: nothing makes a tag for %s\n%s", i, f, h)
