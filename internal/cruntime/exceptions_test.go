@@ -9,6 +9,9 @@ import (
 	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
+// exceptionModules are the modules of testdata/exceptions.c.
+var exceptionModules = []string{"exn", "exnuser", "exnmid", "exnstart"}
+
 // TestExceptions: exceptions within modules, between them, and between them and C functions; references to them; the end of the stack, threads, and tags. In several builds, with
 // sanitizers, too.
 func TestExceptions(t *testing.T) {
@@ -16,13 +19,18 @@ func TestExceptions(t *testing.T) {
 		[]string{"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}, nil, 0})
 	for _, c := range builds {
 		t.Run(c.name, func(t *testing.T) {
-			if c.level > 0 && c.name != "aarch64 gcc" {
+			if c.level > 0 {
 				testenv.OnlyFull(t, "one of many builds")
 			}
 			if n := testenv.Cases("", "", "10000000"); n != "" && c.name == "gcc" {
 				c.flags = append(slices.Clone(c.flags), "-DLOOPS="+n)
 			}
-			if out, errs, end := c.exec(t, c.build(t, "exceptions.c", "exn", "exnuser", "exnstart")); out != "ok\n" || end != "exit status 0" {
+			if c.name == "gcc" && testenv.Full() {
+				if out, errs, end := c.exec(t, c.buildWith(t, compile.Options{ExplicitBounds: true}, "exceptions.c", exceptionModules...)); out != "ok\n" || end != "exit status 0" {
+					t.Errorf("with explicit bounds checks: %s: %s%.2000s", end, out, errs)
+				}
+			}
+			if out, errs, end := c.exec(t, c.build(t, "exceptions.c", exceptionModules...)); out != "ok\n" || end != "exit status 0" {
 				t.Errorf("%s: %s%.2000s", end, out, errs)
 			}
 		})
@@ -32,7 +40,7 @@ func TestExceptions(t *testing.T) {
 // TestUncaught: an exception that nobody tries ends the process, as a trap does.
 func TestUncaught(t *testing.T) {
 	c := &toolchains[0]
-	program := c.build(t, "exceptions.c", "exn", "exnuser", "exnstart")
+	program := c.build(t, "exceptions.c", exceptionModules...)
 	for what, function := range map[string]string{"throw": "throw", "callback": "calls_bare"} {
 		out, errs, end := c.exec(t, program, what)
 		if want := `^waot: offset 0x[0-9a-f]+: function \d+ \(` + function + `\): uncaught wasm exception\n$`; end != "signal: aborted" || out != "" || !regexp.MustCompile(want).MatchString(errs) {
