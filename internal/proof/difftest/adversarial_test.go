@@ -46,7 +46,7 @@ type parts map[byte][]byte
 // is wrong.
 func (p parts) encode() []byte {
 	out := []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
-	for _, id := range []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 10, 11, 0} {
+	for _, id := range []byte{1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11, 0} {
 		if b, ok := p[id]; ok {
 			out = append(append(out, id), sized(b)...)
 		}
