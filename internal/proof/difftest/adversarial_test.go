@@ -447,11 +447,11 @@ func checkGrowth(t *testing.T, families []family, level opt.Level) {
 // TestAdversarialProducts is TestAdversarial for the families whose values and blocks multiply.
 func TestAdversarialProducts(t *testing.T) {
 	notEmulated(t)
-	checkProducts(t, opt.O1)
-	checkProducts(t, opt.O0)
+	checkProducts(t, families, opt.O1)
+	checkProducts(t, families, opt.O0)
 }
 
-func checkProducts(t *testing.T, level opt.Level) {
+func checkProducts(t *testing.T, families []family, level opt.Level) {
 	t.Helper()
 	grow := testenv.Cases(32, 32, 1.5)
 	for _, f := range families {
