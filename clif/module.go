@@ -143,6 +143,8 @@ type TableDecl struct {
 	Entries []FuncIndex
 	Only    SigIndex
 	HasOnly bool
+	// Own says that Entries has nothing but null and functions that the module defines.
+	Own bool
 }
 
 // TagDecl declares a tag of exceptions. Its signature has no results.

@@ -79,12 +79,20 @@ func (l *linker) addImport(i clif.FuncIndex) importSymbols {
 	code.Section, code.Binding, code.Kind = secAdapters, objfile.Weak, objfile.Func
 	code.Value, code.Size = l.adapters.addImport(w, function)
 	s := importSymbols{code: l.o.AddSymbol(code)}
+	l.alignHostDesc()
 	desc.Section, desc.Value, desc.Binding, desc.Kind = secRelro, uint64(len(l.relro.data)), objfile.Weak, objfile.Data
 	desc.Size = abi.DescSize
 	l.relro.address(s.code, 0)
 	l.relro.address(l.types[f.Sig], 0)
 	s.desc = l.o.AddSymbol(desc)
 	return s
+}
+
+// alignHostDesc makes what is added next the descriptor of a function that may be the host's: its address says so.
+func (l *linker) alignHostDesc() {
+	if len(l.relro.data)%abi.DescSize != abi.DescHost {
+		l.relro.data = append(l.relro.data, make([]byte, abi.DescHost)...)
+	}
 }
 
 // addFuncSymbols gives each function that has code a local symbol, for debuggers and profilers.
@@ -179,6 +187,7 @@ func (l *linker) exportFunc(name string, i clif.FuncIndex, global func(string, o
 		a.jumpThrough(l.symData, int64(l.layout.Import(i))+abi.ImportCode)
 		size := a.end(at)
 		code := global(name+suffixCode, secAdapters, at, size, objfile.Func)
+		l.alignHostDesc()
 		global(name+suffixDesc, secRelro, uint64(len(l.relro.data)), abi.DescSize, objfile.Data)
 		l.relro.address(code, 0)
 		l.relro.address(l.types[l.cm.Funcs[i].Sig], 0)

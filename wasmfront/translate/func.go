@@ -42,23 +42,25 @@ type Translator struct {
 	f  *clif.Func
 	b  clif.Builder
 
-	ssa      ssa
-	check    validate.Func
-	op       wasmfront.Operator
-	stack    []clif.Value
-	frames   []frame
-	locals   []wasmfront.ValType
-	args     []clif.Value  // scratch
-	targets  []clif.Target // scratch
-	labelFor []clif.Target // scratch of br_table: by depth
-	handlers []int         // the open blocks to whose pads exceptions go, by number
-	rethrows int           // what is known of rethrows in the rest of the function
-	saved    []clif.Value  // parameters of open ifs, for their else parts
-	open     []uint32      // scratch of scan: open blocks, by number of the loop
-	live     bool          // the current point is reachable
-	charge   charge
-	beyond   int // see Beyond
-	deepest  int // most frames that were open at once
+	ssa       ssa
+	check     validate.Func
+	op        wasmfront.Operator
+	stack     []clif.Value
+	frames    []frame
+	locals    []wasmfront.ValType
+	args      []clif.Value  // scratch
+	targets   []clif.Target // scratch
+	results   []clif.Value  // scratch of returnResults
+	otherwise clif.Block    // of ifHost: the block for functions of modules
+	labelFor  []clif.Target // scratch of br_table: by depth
+	handlers  []int         // the open blocks to whose pads exceptions go, by number
+	rethrows  int           // what is known of rethrows in the rest of the function
+	saved     []clif.Value  // parameters of open ifs, for their else parts
+	open      []uint32      // scratch of scan: open blocks, by number of the loop
+	live      bool          // the current point is reachable
+	charge    charge
+	beyond    int // see Beyond
+	deepest   int // most frames that were open at once
 }
 
 // frame is an open block.
