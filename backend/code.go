@@ -29,4 +29,6 @@ type Code struct {
 	Prologue uint32
 	// FrameBytes is how far the stack pointer drops below the frame pointer.
 	FrameBytes uint32
+	// HasExceptions says that it uses the part of the instance data for exceptions, or catches.
+	HasExceptions bool
 }

@@ -18,6 +18,11 @@ func lowerIconst(l *Emit, _ clif.Inst, d *clif.InstData) {
 
 func lowerRefNull(l *Emit, _ clif.Inst, d *clif.InstData) { l.IntConst(0, l.Def(d, 0)) }
 
+// lowerFuncBits: a reference is the address of a descriptor.
+func lowerFuncBits(l *Emit, _ clif.Inst, d *clif.InstData) {
+	l.Emit(Inst{Op: l.Target.Common.Copy, Size: 8}, l.Use(d.ArgA()), l.Def(d, 0))
+}
+
 // IntConst appends dst = x, rematerialisable.
 func (l *Emit) IntConst(x int64, dst regalloc.VReg) {
 	in := Inst{Op: l.Target.Common.IntConst, Size: 8, Imm: x}

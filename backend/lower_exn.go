@@ -10,6 +10,7 @@ import (
 
 // lowerCatch lowers the call that the catch belongs to: it ends the block. What is between in CLIF has no effects and does not use the results, so it comes to stand in front.
 func lowerCatch(l *Emit, i clif.Inst, _ *clif.InstData) {
+	l.code.HasExceptions = true
 	call := l.F.CaughtCall(l.Order.Blocks[l.block].Orig)
 	l.sunk[call] = true
 	l.cur, l.src = call, l.F.Srcs[call]
@@ -36,7 +37,10 @@ func (l *lowering) lowerResults(call clif.Inst) {
 }
 
 // exception returns the place of the exception under way, at offset off.
-func (l *Emit) exception(off int) Address { return InstanceAt(l.Layout.Exception() + uint32(off)) }
+func (l *Emit) exception(off int) Address {
+	l.code.HasExceptions = true
+	return InstanceAt(l.Layout.Exception() + uint32(off))
+}
 
 // exceptionAddress appends the address of the exception under way.
 func (l *Emit) exceptionAddress() regalloc.VReg {

@@ -9,6 +9,7 @@ import (
 // sharedLowerings are the functions for the opcodes that all machines lower alike.
 var sharedLowerings = [clif.NumOpcodes]LowerFunc{
 	clif.OpIconst:        lowerIconst,
+	clif.OpFuncBits:      lowerFuncBits,
 	clif.OpRefNull:       lowerRefNull,
 	clif.OpFuncAddr:      lowerFuncAddr,
 	clif.OpSext8:         lowerSext8,

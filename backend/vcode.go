@@ -33,6 +33,8 @@ type VCode struct {
 	PopBytes, GrowBytes int
 	// HasCalls says that the function calls functions or helpers.
 	HasCalls bool
+	// HasExceptions says that the function uses the part of the instance data for exceptions, or catches.
+	HasExceptions bool
 	// HasVectors says that some registers are of 16 bytes: areas of the frame are aligned to as much.
 	HasVectors bool
 }

@@ -143,6 +143,8 @@ type TableDecl struct {
 	Entries []FuncIndex
 	Only    SigIndex
 	HasOnly bool
+	// Own says that Entries has nothing but null and functions that the module defines.
+	Own bool
 }
 
 // TagDecl declares a tag of exceptions. Its signature has no results.
@@ -214,9 +216,6 @@ type Module struct {
 	HasStart bool
 
 	NumImportedFuncs int
-	// HasExceptions says that functions may have instructions for exceptions. Translation sets it if there are tags; the few modules that have such functions without any tag are known
-	// once these have been translated.
-	HasExceptions bool
 	// HasNonzero says that FuncDecl.Nonzero of a function may be set.
 	HasNonzero bool
 }

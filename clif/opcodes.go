@@ -261,6 +261,7 @@ const (
 	// Choice.
 	OpSelect
 	OpRefIsNull
+	OpFuncBits
 	// Memory.
 	OpLoad
 	OpStore
@@ -352,7 +353,7 @@ func swaps(o OpInfo) OpInfo {
 
 // typeSets are by the names that rows give them.
 var typeSets = map[string]TypeSet{"int": tInt, "float": tFloat, "i32": tI32, "i64": tI64,
-	"f32": setOf(F32), "f64": setOf(F64), "num": tInt | tFloat, "scalar": tScalar, "refs": tRefs}
+	"f32": setOf(F32), "f64": setOf(F64), "num": tInt | tFloat, "scalar": tScalar, "refs": tRefs, "funcref": tFunc}
 
 // opInfos is the one table of opcodes: parser, printer, verifier, interpreter,
 // optimiser and lowering read it.
@@ -515,6 +516,7 @@ var opInfos = [NumOpcodes]OpInfo{
 
 	OpSelect:    {Name: "select", Format: FormatTernary, Effects: effect.Pure, Sig: "iCC:C", Types: tScalar | tV128}, // A != 0 ? B : C
 	OpRefIsNull: un("ref_is_null", "C:i", "refs"),                                                                    // Type is the operand's
+	OpFuncBits:  un("func_bits", "C:l", "funcref"),                                                                   // abi.DescHost if A is, or may be, a function of the host; of the other bits nothing is known
 
 	OpLoad:       {Name: "load", Format: FormatLoad, Sig: "p:C", Types: tInt | tFloat | tV128, Effects: effect.Traps | effect.ReadMemory, Entity: EntMemory},
 	OpStore:      {Name: "store", Format: FormatStore, Sig: "pC:.", Types: tInt | tFloat | tV128, Effects: effect.Traps | effect.WriteMemory, Entity: EntMemory},

@@ -99,11 +99,19 @@ type adapterSection struct {
 	exports, imports direction
 	// symbols are those of the shared adapters.
 	symbols []objfile.Symbol
+	// kept are the registers that adapters of imports save, in this order from the top: C functions may throw, and what unwinds knows nothing of their frames. They
+	// are the callee-saved ones in a module with exceptions, and else none.
+	kept []regalloc.PReg
 }
 
 // newAdapterSection returns for a module with that many signatures.
-func newAdapterSection(t *machine, sigs int) *adapterSection {
+func newAdapterSection(t *machine, sigs int, exceptions bool) *adapterSection {
 	a := &adapterSection{m: t.c, target: t, exports: newDirection(sigs), imports: newDirection(sigs)}
+	if exceptions {
+		for s := t.kept; s != 0; s = s.Remove(s.First()) {
+			a.kept = append(a.kept, s.First())
+		}
+	}
 	a.cCode = t.c.code(&a.adapterCode)
 	return a
 }
@@ -204,6 +212,20 @@ func (a *adapterSection) enterShared(n int) {
 	a.store(a.m.fp, callee, a.m.through, clif.I64)
 }
 
+// keepBytes is how many bytes below the fixed part of its frame an adapter of an import has for registers that it saves.
+func (a *adapterSection) keepBytes() int { return 8 * len(a.kept) }
+
+// keep saves them. Unwinding reads them from there (waot_runtime.c).
+func (a *adapterSection) keep() {
+	for i, r := range a.kept {
+		t := clif.I64
+		if r.Class() == regalloc.Float {
+			t = clif.F64
+		}
+		a.store(a.m.fp, int32(-fixed-8*(i+1)), r, t)
+	}
+}
+
 // callCallee calls what the stub has named.
 func (a *adapterSection) callCallee() {
 	a.load(a.m.through, a.m.fp, callee, clif.I64)
@@ -277,8 +299,9 @@ func (a *adapterSection) importAdapter(v *conventions) {
 	if v.many {
 		results = 8 * clif.Words(v.sig.Results)
 	}
-	area := int32(-fixed - results)
-	a.enterShared((results+15)&^15 + (8*v.cWords+15)&^15)
+	area := int32(-fixed - a.keepBytes() - results)
+	a.enterShared((a.keepBytes()+results+15)&^15 + (8*v.cWords+15)&^15)
+	a.keep()
 	if v.waot.HasHidden() {
 		a.store(a.m.fp, saved, regalloc.IntReg(int(v.waot.HiddenReg)), clif.I64)
 	}

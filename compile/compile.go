@@ -298,17 +298,9 @@ func (o *Options) module(wasm []byte) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := wm.DecodeNamesUntil(o.stop)
-	build := func(exceptions bool) (*Result, error) {
-		d := &driver{newAllocator: newAllocator, account: account{module: moduleBytes(wasm) + wm.Cost}, opt: *o, target: target, wm: wm, cm: translate.ModuleUntil(wm, names, o.stop)}
-		d.cm.HasExceptions = d.cm.HasExceptions || exceptions
-		o.Costs.Ended("decode")
-		return d.module()
-	}
-	r, err := build(false)
-	if err == errHandles {
-		r, err = build(true)
-	}
+	d := &driver{newAllocator: newAllocator, account: account{module: moduleBytes(wasm) + wm.Cost}, opt: *o, target: target, wm: wm, cm: translate.ModuleUntil(wm, wm.DecodeNamesUntil(o.stop), o.stop)}
+	o.Costs.Ended("decode")
+	r, err := d.module()
 	if err != nil {
 		return nil, validate.ReasonWith(wasm, err, cfg)
 	}

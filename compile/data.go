@@ -37,10 +37,10 @@ func (l *linker) address(off uint32, sym objfile.SymbolIndex, addend int64) {
 // fillData makes the initial instance data, in the order of the layout.
 func (l *linker) fillData() {
 	cm, lay := l.cm, l.layout
-	l.data = make([]byte, lay.Size())
+	l.data = make([]byte, lay.Size(l.exceptions()))
 	l.put64(0, abi.Version)
 	helpers := abi.NumCommonHelpers
-	if lay.Exceptions() != 0 {
+	if l.exceptions() {
 		helpers = abi.NumHelpers
 	}
 	for h := range helpers {

@@ -9,7 +9,7 @@ import (
 	"github.com/waot-project/waot/wasmfront/wat"
 )
 
-// TestExceptionsWithoutTags: a module without tags has the parts that exceptions need if and only if its functions have instructions for them.
+// TestExceptionsWithoutTags: a module without tags has the parts that exceptions need if and only if functions of it that are called have instructions for them.
 func TestExceptionsWithoutTags(t *testing.T) {
 	for text, want := range map[string]bool{
 		`(func)`:                false,
@@ -18,11 +18,11 @@ func TestExceptionsWithoutTags(t *testing.T) {
 		`(func unreachable (try_table))`:                                                 false,
 		`(tag)`:                                                                          true,
 		`(import "a" "b" (tag (param i32)))`:                                             true,
-		`(func (throw_ref (ref.null exn)))`:                                              true,
-		`(import "a" "b" (func $f)) (func (try_table (catch_all 0) (call $f)))`:          true,
-		`(import "a" "b" (func $f)) (func (try (do (call $f)) (catch_all)))`:             true,
-		`(func) (func $g (call $h)) (func) (func $h (throw_ref (ref.null exn)))`:         true,
-		`(func $h (param exnref) (throw_ref (local.get 0))) (func (call $h (ref.null exn)) (try_table (catch_all 0) (call $h (ref.null exn))))`: true,
+		`(func (export "f") (param exnref) (throw_ref (local.get 0)))`:                   true,
+		`(import "a" "b" (func $f)) (func (export "f") (try_table (catch_all 0) (call $f)))`:                                                                              true,
+		`(import "a" "b" (func $f)) (func (export "f") (try (do (call $f)) (catch_all)))`:                                                                                 true,
+		`(func) (func $g (export "g") (param exnref) (call $h (local.get 0))) (func) (func $h (param exnref) (throw_ref (local.get 0)))`:                                  true,
+		`(func $h (param exnref) (throw_ref (local.get 0))) (func (export "f") (param exnref) (call $h (local.get 0)) (try_table (catch_all 0) (call $h (local.get 0))))`: true,
 	} {
 		m, err := wat.Assemble([]byte(text))
 		if err != nil {

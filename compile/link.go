@@ -37,11 +37,14 @@ type linker struct {
 	relro                       relroSection
 	types                       []objfile.SymbolIndex // by signature: the type record
 	imports                     []importSymbols       // by imported function
+	throws                      bool                  // some function uses the part of the instance data for exceptions
 }
 
 // link makes the object of the compiled functions.
 func (d *driver) link() (*Result, error) {
-	l := &linker{driver: d, o: &objfile.Object{Machine: d.target.elf, Stop: d.opt.stop}, m: new(meta.Module), adapters: newAdapterSection(d.target, len(d.cm.Sigs))}
+	l := &linker{driver: d, o: &objfile.Object{Machine: d.target.elf, Stop: d.opt.stop}, m: new(meta.Module)}
+	l.throws = slices.ContainsFunc(d.results, func(r result) bool { return r.exceptions })
+	l.adapters = newAdapterSection(d.target, len(d.cm.Sigs), l.exceptions())
 	l.addSections()
 	if err := l.layText(); err != nil {
 		return nil, err
@@ -393,6 +396,9 @@ func importOf(n *clif.ImportName) *meta.ImportName {
 	return &meta.ImportName{Module: n.Module, Name: n.Name}
 }
 
+// exceptions reports whether the instance data has the part for exceptions: for the tags, or for code that throws again or catches what others throw.
+func (l *linker) exceptions() bool { return len(l.cm.Tags) > 0 || l.throws }
+
 // describeExceptions returns the parts of the instance data that exceptions need, and the tags.
 func (l *linker) describeExceptions() *meta.Exceptions {
 	lay := l.layout
@@ -411,13 +417,13 @@ func (l *linker) describe() {
 	if c := l.opt.Fuel; c != nil {
 		m.ABI, m.Fuel = abi.FuelVersion, &meta.Fuel{Slack: l.opt.FuelSlack, Costs: c.String()}
 	}
-	if cm.HasExceptions {
+	if l.exceptions() {
 		m.ABI, m.Exceptions = abi.ExceptionsVersion, l.describeExceptions()
 	}
 	if m.Name == "" {
 		m.Name = l.opt.Name
 	}
-	m.InstanceSize, m.Helpers, m.TypeSlots = lay.Size(), lay.Helper(0), lay.TypesOffset()
+	m.InstanceSize, m.Helpers, m.TypeSlots = lay.Size(l.exceptions()), lay.Helper(0), lay.TypesOffset()
 	for _, s := range lay.TypeSlots() {
 		m.SlotTypes = append(m.SlotTypes, uint32(s))
 	}

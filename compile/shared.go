@@ -163,10 +163,17 @@ func (a *adapterSection) addImport(w *way, target objfile.SymbolIndex) (at, size
 		a.jumpBack(w.adapter)
 		a.land()
 		a.jump(foreign, target, 0)
-	case w.agreed.clean():
-		a.enter(0)
+	case w.agreed.clean() || a.kept != nil:
+		frame := 0
+		if a.kept != nil {
+			frame = fixed + a.keepBytes()
+		}
+		a.enter(frame)
+		a.keep()
 		a.call(foreign, target, 0)
-		a.cleanResult()
+		if w.agreed.clean() {
+			a.cleanResult()
+		}
 		a.leave(0)
 	default:
 		a.jump(foreign, target, 0)

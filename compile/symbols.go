@@ -20,6 +20,7 @@ const (
 	suffixMemory = ".memory"
 	suffixTable  = ".table"
 	suffixGlobal = ".global"
+	suffixTag    = ".tag"
 )
 
 // importSymbols are the symbols of an imported function.
@@ -78,12 +79,20 @@ func (l *linker) addImport(i clif.FuncIndex) importSymbols {
 	code.Section, code.Binding, code.Kind = secAdapters, objfile.Weak, objfile.Func
 	code.Value, code.Size = l.adapters.addImport(w, function)
 	s := importSymbols{code: l.o.AddSymbol(code)}
+	l.alignHostDesc()
 	desc.Section, desc.Value, desc.Binding, desc.Kind = secRelro, uint64(len(l.relro.data)), objfile.Weak, objfile.Data
 	desc.Size = abi.DescSize
 	l.relro.address(s.code, 0)
 	l.relro.address(l.types[f.Sig], 0)
 	s.desc = l.o.AddSymbol(desc)
 	return s
+}
+
+// alignHostDesc makes what is added next the descriptor of a function that may be the host's: its address says so.
+func (l *linker) alignHostDesc() {
+	if len(l.relro.data)%abi.DescSize != abi.DescHost {
+		l.relro.data = append(l.relro.data, make([]byte, abi.DescHost)...)
+	}
 }
 
 // addFuncSymbols gives each function that has code a local symbol, for debuggers and profilers.
@@ -144,6 +153,11 @@ func (l *linker) addExports() {
 			word(l.reserved(fmt.Sprintf("global%d", i)), l.m.Globals[i].Offset)
 		}
 	}
+	for i := range l.cm.Tags {
+		if l.cm.Tags[i].Import != nil {
+			word(l.reserved(fmt.Sprintf("tag%d", i)), l.layout.Tag(uint32(i)))
+		}
+	}
 	for i := range l.cm.Exports {
 		x := &l.cm.Exports[i]
 		name := l.exported(x.Name)
@@ -156,6 +170,8 @@ func (l *linker) addExports() {
 			word(name+suffixTable, l.m.Tables[x.Index].Slot)
 		case abi.ExternGlobal:
 			word(name+suffixGlobal, l.m.Globals[x.Index].Offset)
+		case abi.ExternTag:
+			word(name+suffixTag, l.layout.Tag(x.Index))
 		}
 	}
 }
@@ -171,6 +187,7 @@ func (l *linker) exportFunc(name string, i clif.FuncIndex, global func(string, o
 		a.jumpThrough(l.symData, int64(l.layout.Import(i))+abi.ImportCode)
 		size := a.end(at)
 		code := global(name+suffixCode, secAdapters, at, size, objfile.Func)
+		l.alignHostDesc()
 		global(name+suffixDesc, secRelro, uint64(len(l.relro.data)), abi.DescSize, objfile.Data)
 		l.relro.address(code, 0)
 		l.relro.address(l.types[l.cm.Funcs[i].Sig], 0)
@@ -186,13 +203,14 @@ func (l *linker) exportFunc(name string, i clif.FuncIndex, global func(string, o
 	}
 }
 
-// addRecord builds the record and the slots of memories and tables.
+// addRecord builds the record and the slots of memories, tables and tags.
 func (l *linker) addRecord() {
 	r := &l.relro
 	start := len(r.data)
 	sym := func(s objfile.SectionIndex) objfile.SymbolIndex { return sectionSymbol(s) }
-	slots := int64(start + 8*meta.RecordWords)
+	slots := int64(start + 8*l.m.RecordWords())
 	tables := slots + int64(8*meta.SlotWords*len(l.m.Memories))
+	tags := tables + int64(8*meta.SlotWords*len(l.m.Tables))
 	r.word(l.m.RecordVersion())
 	r.address(l.symText, 0)
 	r.word(uint64(len(l.text)))
@@ -208,6 +226,12 @@ func (l *linker) addRecord() {
 	r.word(uint64(len(l.m.Tables)))
 	r.address(sym(secAdapters), 0)
 	r.word(uint64(len(l.adapters.code)))
+	if x := l.m.Exceptions; x != nil {
+		r.address(l.symData, int64(x.Current))
+		r.word(uint64(x.Words))
+		r.address(sym(secRelro), tags)
+		r.word(uint64(len(x.Tags)))
+	}
 	slot := func(off uint32, lo, hi uint64, flags uint64, imported, hasMax bool) {
 		if imported {
 			flags |= meta.SlotImported
@@ -233,6 +257,25 @@ func (l *linker) addRecord() {
 		}
 		slot(x.Slot, x.Min, x.Max, flags, x.Import != nil, x.HasMax)
 	}
+	if x := l.m.Exceptions; x != nil {
+		for i := range x.Tags {
+			l.opt.stop.PollAt(i)
+			l.addTagSlot(uint32(i))
+		}
+	}
 	l.o.AddSymbol(objfile.Symbol{Name: l.reserved("object"), Section: secRelro, Value: uint64(start),
 		Size: uint64(len(r.data) - start), Binding: objfile.Global, Kind: objfile.Data})
+}
+
+// addTagSlot adds the slot of a tag to the record.
+func (l *linker) addTagSlot(i uint32) {
+	r, x := &l.relro, &l.m.Exceptions.Tags[i]
+	flags, args := uint64(0), l.m.Types[x.Type].Params
+	if x.Import != nil {
+		flags = meta.SlotImported
+	}
+	r.address(l.symData, int64(l.layout.Tag(i)))
+	r.address(l.types[x.Type], 0)
+	r.word(flags)
+	r.word(uint64(abi.ExceptionWord(args, len(args))))
 }

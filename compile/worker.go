@@ -45,8 +45,6 @@ type driver struct {
 	invalid lowest       // function whose body is not valid
 	failed  lowest       // function that cannot be compiled
 	account account
-	// handles: a function has instructions for exceptions, and the module was taken for one that has none. Nobody need go on.
-	handles atomic.Bool
 	over    atomic.Bool // a limit of the account is exceeded: nobody need go on
 
 	workers []*worker
@@ -80,6 +78,7 @@ type result struct {
 	inlined                          span // of which entry 0 is the first in the function's table
 	saved                            regalloc.PRegSet
 	unwind, handlers                 span
+	exceptions                       bool // it uses the part of the instance data for them
 }
 
 // run compiles all functions. The error is the one that counts, whatever the
@@ -98,7 +97,7 @@ func (d *driver) run() error {
 	d.sort()
 	d.opt.Costs.Ended("plan")
 	d.work(d.order)
-	if d.inlining != nil && !d.handles.Load() {
+	if d.inlining != nil {
 		d.drop()
 	}
 	for _, w := range d.workers {
@@ -112,17 +111,11 @@ func (d *driver) run() error {
 		runtime.GC()
 		d.opt.Costs.Ended("collect")
 	}
-	switch {
-	case d.opt.stop.IsSet():
+	if d.opt.stop.IsSet() {
 		return stop.Stopped{}
-	case d.handles.Load():
-		return errHandles
 	}
 	return d.firstError()
 }
-
-// errHandles means that the module has exceptions, though it has no tags.
-var errHandles = errors.New("the module has exceptions")
 
 // work compiles functions, in about that order.
 func (d *driver) work(todo []uint32) {
@@ -284,7 +277,7 @@ func (w *worker) loop() {
 			return
 		}
 		i := w.d.todo[n]
-		if w.d.over.Load() || w.d.handles.Load() {
+		if w.d.over.Load() {
 			w.d.inlining.finish(i)
 			return
 		}
@@ -370,10 +363,6 @@ func (w *worker) function(i uint32) error {
 		return err
 	}
 	if w.translated(i) {
-		return nil
-	}
-	if w.tr != nil && w.tr.Handles() && !w.d.cm.HasExceptions {
-		w.d.handles.Store(true)
 		return nil
 	}
 	if err := w.after(""); err != nil {
@@ -473,6 +462,7 @@ func (w *worker) keep(i uint32, c *backend.Code) {
 	r.worker, r.align, r.starts, r.prologue, r.frame = w, c.Align, c.Starts, c.Prologue, c.FrameBytes
 	r.code, r.relocs = w.code.keep(c.Bytes), w.relocs.keep(c.Relocs)
 	r.saved, r.unwind, r.handlers = c.Saved, w.unwind.keep(c.Unwind), w.handlers.keep(c.Handlers)
+	r.exceptions = c.HasExceptions
 	r.traps, r.calls = w.traps.keep(c.Traps), w.calls.keep(c.Calls)
 	if len(c.Inlined) > 0 {
 		w.keepPlaces(r, c)

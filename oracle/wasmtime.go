@@ -1,9 +1,15 @@
 package oracle
 
+// #include <stdbool.h>
+// void wasmtime_config_wasm_exceptions_set(void *, bool);
+import "C"
+
 import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
+	"unsafe"
 
 	"github.com/bytecodealliance/wasmtime-go/v39"
 
@@ -27,6 +33,9 @@ func New() *Engine {
 	cfg.SetWasmMultiMemory(true)
 	cfg.SetWasmFunctionReferences(true)
 	cfg.SetWasmTailCall(true)
+	cfg.SetWasmGC(true) // exceptions are objects of its collector
+	// Its Go package has no method for exceptions. The pointer to the configuration is all that a Config has.
+	C.wasmtime_config_wasm_exceptions_set(*(*unsafe.Pointer)(unsafe.Pointer(cfg)), true)
 	return &Engine{wasmtime.NewEngineWithConfig(cfg)}
 }
 
@@ -77,6 +86,11 @@ type located struct {
 func (t located) Error() string                  { return t.trap.Error() }
 func (t located) TrapPlace() (fn, offset uint32) { return t.Func, t.Offset }
 
+// thrown is an exception that nothing has caught.
+type thrown struct{ error }
+
+func (thrown) Thrown() {}
+
 // trapCodes are our codes for wasmtime's; it does not distinguish kinds of accesses
 // to tables.
 var trapCodes = map[wasmtime.TrapCode]abi.TrapCode{
@@ -102,7 +116,10 @@ var ErrWideLoad = errors.New("wasmtime's copysign reads beyond its operand")
 // convert gives a trap its code. wasm is the module that was called into.
 func convert(err error, wasm []byte) error {
 	var t *wasmtime.Trap
-	if !errors.As(err, &t) {
+	switch {
+	case err != nil && strings.Contains(err.Error(), "thrown Wasm exception"):
+		return thrown{err}
+	case !errors.As(err, &t):
 		return err
 	}
 	c := t.Code()

@@ -26,7 +26,7 @@ type Layout struct {
 	elemOff   []uint32 // of each element segment's array
 	imported  []bool   // of each global
 	numImport uint32
-	size      uint32
+	end       uint32
 }
 
 const noDesc = ^uint32(0)
@@ -74,15 +74,13 @@ func New(m *clif.Module) *Layout {
 		m.Stop.PollAt(i)
 		l.elemOff = append(l.elemOff, take(len(m.Elems[i].Funcs), 8))
 	}
-	if m.HasExceptions {
-		at = (at + 15) &^ 15
-		l.exceptions = take(abi.ExceptionHelpers, 1)
-		at = (at + 15) &^ 15
-		l.exception = take(abi.ExceptionArgs, 1)
-		take(exceptionWords(m), 8)
-		l.tags = take(len(m.Tags), 8)
-	}
-	l.size = (at + 15) &^ 15
+	at = (at + 15) &^ 15
+	l.exceptions = take(abi.ExceptionHelpers, 1)
+	at = (at + 15) &^ 15
+	l.exception = take(abi.ExceptionArgs, 1)
+	take(exceptionWords(m), 8)
+	l.tags = take(len(m.Tags), 8)
+	l.end = (at + 15) &^ 15
 	return l
 }
 
@@ -103,8 +101,13 @@ func (l *Layout) canonicalTypes(m *clif.Module) {
 	}
 }
 
-// Size returns the size of the instance data, a multiple of 16.
-func (l *Layout) Size() uint32 { return l.size }
+// Size returns the size of the instance data, a multiple of 16. The part for exceptions is the last one, since only the code says whether it is needed: modules without tags may have it, too.
+func (l *Layout) Size(exceptions bool) uint32 {
+	if exceptions {
+		return l.end
+	}
+	return l.exceptions
+}
 
 // Helper returns the slot that holds the address of helper h.
 func (l *Layout) Helper(h abi.Helper) uint32 {
@@ -163,7 +166,7 @@ func (l *Layout) Data(i uint32) uint32 { return l.datas + abi.SegmentSize*i }
 // Elem returns the pair {address, length in elements} of element segment i.
 func (l *Layout) Elem(i uint32) uint32 { return l.elems + abi.SegmentSize*i }
 
-// Exceptions returns the part for exceptions, which begins with the slots of helpers; 0 if there is none.
+// Exceptions returns the part for exceptions, which begins with the slots of helpers.
 func (l *Layout) Exceptions() uint32 { return l.exceptions }
 
 // Exception returns where the exception is that is under way (abi.ExceptionTag).

@@ -85,8 +85,9 @@ func TestLayout(t *testing.T) {
 	for i := range m.Elems {
 		next("array", l.ElemArray(uint32(i)), 8*uint32(len(m.Elems[i].Funcs)), 8)
 	}
-	is("the end", l.Size(), (at+15)/16*16)
-	for off := range l.Size() {
+	is("the end", l.Size(false), (at+15)/16*16)
+	is("the part for exceptions", l.Exceptions(), l.Size(false))
+	for off := range l.Size(false) {
 		h, ok := l.HelperAt(off)
 		if want := off >= 16 && off < 16+8*uint32(abi.NumCommonHelpers) && off%8 == 0; ok != want || ok && l.Helper(h) != off {
 			t.Errorf("the slot at %d: helper %d, %v", off, h, ok)

@@ -79,6 +79,7 @@ var scalarOps = [clif.NumOpcodes]func(*machine, *clif.InstData){
 	clif.OpBitcast:       opBitcast,
 	clif.OpSelect:        opSelect,
 	clif.OpRefIsNull:     opRefIsNull,
+	clif.OpFuncBits:      opFuncBits,
 	clif.OpLoad:          opLoad,
 	clif.OpStore:         opStore,
 	clif.OpMemorySize:    opMemorySize,
@@ -177,6 +178,14 @@ func opSigCheck(m *machine, d *clif.InstData) {
 	case !f.sig.Equal(&m.inst.mod.Sigs[d.Aux]):
 		m.trap(abi.TrapBadSignature)
 	}
+}
+
+func opFuncBits(m *machine, d *clif.InstData) {
+	bits := uint64(0)
+	if f := m.store.funcOf(m.a(d)); f != nil && f.host != nil {
+		bits = abi.DescHost
+	}
+	m.set64(d, bits)
 }
 
 func opCall(m *machine, d *clif.InstData) {

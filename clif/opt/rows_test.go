@@ -359,7 +359,9 @@ func (g *rowFunc) condition(n *pattern.Pattern, op clif.Opcode, whole bool) uint
 	case whole:
 		return g.cond
 	case n.Conds != nil:
-		return pickFrom(g.r, n.Conds)
+		if c := pickFrom(g.r, n.Conds); int(c) < numConditions(op) { // otherwise op is another one, which does not have it
+			return c
+		}
 	}
 	return uint8(g.r.IntN(numConditions(op)))
 }

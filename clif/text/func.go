@@ -397,7 +397,7 @@ func parseEntity(p *parser, d *clif.InstData) {
 		p.expect(",")
 		d.Imm = uint64(p.ref(info.Entity2.String()))
 	}
-	if n := len(p.mod.Funcs); d.Op == clif.OpFuncAddr && int64(d.Aux) < int64(n) {
+	if n := len(p.mod.Funcs); d.Op == clif.OpFuncAddr && int64(d.Aux) < int64(n) && p.mod.Funcs[d.Aux].Import == nil {
 		p.mod.Funcs[d.Aux].Addressed = true
 	}
 	for i := range d.Operands() {

@@ -139,7 +139,7 @@ func (v *Verifier) constant(d *clif.InstData) {
 			v.fail("a charge of %d", d.Imm)
 		}
 	case clif.OpFuncAddr:
-		if !m.Funcs[d.Aux].Addressed {
+		if f := &m.Funcs[d.Aux]; f.Import == nil && !f.Addressed {
 			v.fail("fn%d is not addressed", d.Aux)
 		}
 	case clif.OpGlobalGet, clif.OpGlobalSet:

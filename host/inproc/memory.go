@@ -17,6 +17,7 @@ const (
 	descCode   = uintptr(abi.DescCode)
 	descType   = uintptr(abi.DescType)
 	descSize   = uintptr(abi.DescSize)
+	descHost   = uintptr(abi.DescHost)
 	refTagHost = uint64(abi.RefTagHost)
 	wasmPage   = uintptr(abi.PageSize)
 	// Words below the base of a memory or table: size, limit, and for this host the

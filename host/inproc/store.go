@@ -297,7 +297,7 @@ func (s *Store) newHostFunc(typ storeType, fn HostFunc) (*Func, error) {
 	f := &s.hostRoom[0]
 	s.hostRoom = s.hostRoom[1:]
 	*f = Func{store: s, typ: typ.funcType, code: code, index: uint32(n), host: fn}
-	if f.desc, err = s.newDescriptor(code, typ); err != nil {
+	if f.desc, err = s.newHostDescriptor(code, typ); err != nil {
 		return nil, err
 	}
 	s.bindings = append(s.bindings, binding{fn: f})
@@ -311,6 +311,16 @@ func (s *Store) newDescriptor(code uintptr, t storeType) (uintptr, error) {
 		writeDescriptor(d, code, t)
 	}
 	return d, err
+}
+
+// newHostDescriptor is newDescriptor for a function of the host: its address says that it is one.
+func (s *Store) newHostDescriptor(code uintptr, t storeType) (uintptr, error) {
+	d, err := s.alloc(descHost + descSize)
+	if err != nil {
+		return 0, err
+	}
+	writeDescriptor(d+descHost, code, t)
+	return d + descHost, nil
 }
 
 // instanceIn returns the instance whose mapping contains address a.

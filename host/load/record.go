@@ -1,6 +1,7 @@
 package load
 
 import (
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -11,13 +12,17 @@ const sectionRelro = ".data.rel.ro"
 // too: it has the size of a table that cannot grow, and looks no further.
 func (w *words) record() {
 	m := w.m
-	size := 8 * (meta.RecordWords + meta.SlotWords*(uint64(len(m.Memories))+uint64(len(m.Tables))))
+	things := uint64(len(m.Memories)) + uint64(len(m.Tables))
+	if m.Exceptions != nil {
+		things += uint64(len(m.Exceptions.Tags))
+	}
+	size := 8 * (uint64(m.RecordWords()) + meta.SlotWords*things)
 	if uint64(len(w.relro.Data)) < size || len(w.relro.Data)%8 != 0 {
 		w.require(false, "no record")
 		return
 	}
 	at := uint32(uint64(len(w.relro.Data)) - size)
-	slots := at + 8*meta.RecordWords
+	slots := at + 8*uint32(m.RecordWords())
 	word := func(n uint32) uint64 { return w.relro.word(at + 8*n) }
 	points := func(n uint32, section string, place uint32) bool {
 		return w.isAddress(w.relro.reloc(at+8*n), section, place)
@@ -43,6 +48,7 @@ func (w *words) record() {
 		w.slot(slots, x.Slot, x.Min, x.Max, flags(x.Import, x.HasMax, x.Elem.Base() == meta.ExternRef), "table", i)
 		slots += 8 * meta.SlotWords
 	}
+	w.tagSlots(at, slots)
 	adapters := uint64(0)
 	if s := w.o.Section(".text.waot"); s != nil {
 		adapters = uint64(len(s.Data))
@@ -69,4 +75,23 @@ func (w *words) slot(off, base uint32, lo, hi, flags uint64, what string, i int)
 	r := w.relro
 	w.require(w.isAddress(r.reloc(off+8*meta.SlotBase), ".data", base) && r.word(off+8*meta.SlotMin) == lo &&
 		r.word(off+8*meta.SlotMax) == hi && r.word(off+8*meta.SlotFlags) == flags, "%s %d differs from the record", what, i)
+}
+
+// tagSlots compares what the record, which is at the given offset, says of exceptions. The slots of tags begin at slots.
+func (w *words) tagSlots(at, slots uint32) {
+	x := w.m.Exceptions
+	if x == nil {
+		return
+	}
+	r := w.relro
+	w.require(w.isAddress(r.reloc(at+8*meta.RecordException), ".data", x.Current) && r.word(at+8*meta.RecordExceptionWords) == uint64(x.Words) &&
+		r.word(at+8*meta.RecordNumTags) == uint64(len(x.Tags)) && w.isAddress(r.reloc(at+8*meta.RecordTags), sectionRelro, slots),
+		"the record does not have %d tags", len(x.Tags))
+	for i := range x.Tags {
+		t, args := &x.Tags[i], w.m.Types[x.Tags[i].Type].Params
+		w.require(w.isAddress(r.reloc(slots+8*meta.TagWord), ".data", x.TagSlots+8*uint32(i)) && w.isType(r.reloc(slots+8*meta.TagType), t.Type) &&
+			r.word(slots+8*meta.TagFlags) == flags(t.Import, false, false) && r.word(slots+8*meta.TagArgs) == uint64(abi.ExceptionWord(args, len(args))),
+			"tag %d differs from the record", i)
+		slots += 8 * meta.SlotWords
+	}
 }

@@ -236,8 +236,11 @@ const (
 
 // Function descriptors: what a function reference points to.
 const (
-	DescCode = 0  // address of the code, waot convention
-	DescType = 8  // address of the canonical type record
+	DescCode = 0 // address of the code, waot convention
+	DescType = 8 // address of the canonical type record
+	// DescHost is set in the addresses of descriptors of functions of the host, and of those of which only a linker knows what they are. Compiled code calls them in the
+	// place of a tail call, so that the host knows the instance that called.
+	DescHost = 8
 	DescSize = 16 // bytes
 )
 

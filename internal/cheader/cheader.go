@@ -166,8 +166,27 @@ func (g *generator) accessors() {
 			g.line("/* Global %s. */", quoted(x.Name))
 			g.line("extern %s%s%s;", what, word(name), label(symbol+".global"))
 			g.line("static inline %s *%s(void) { return %s%s; }\n", t, name, address, word(name))
+		case abi.ExternTag:
+			address := "&"
+			if g.m.Exceptions.Tags[x.Index].Import != nil {
+				address = ""
+			}
+			g.line("/* Tag %s. */", quoted(x.Name))
+			g.line("extern %s*%s%s;", tagType, word(name), label(symbol+".tag"))
+			g.line("static inline %s*%s(void) { return (%s*)%s%s; }\n", tagType, name, tagType, address, word(name))
 		}
 	}
+}
+
+// tagType is what a tag is declared as.
+const tagType = "const waot_tag "
+
+// tags returns the tags of the module.
+func (g *generator) tags() []meta.Tag {
+	if g.m.Exceptions == nil {
+		return nil
+	}
+	return g.m.Exceptions.Tags
 }
 
 // t0 is how the word of a global that the module defines is declared: never as a constant, since init sets it.
@@ -191,6 +210,9 @@ func (g *generator) importedWords() (types, fields []string) {
 	for i := range g.m.Globals {
 		add(g.m.Globals[i].Import, valueType(&g.m.Globals[i])+" *")
 	}
+	for i := range g.tags() {
+		add(g.tags()[i].Import, tagType+"*")
+	}
 	return types, fields
 }
 
@@ -199,12 +221,29 @@ func (g *generator) importStruct() {
 	if len(fields) == 0 {
 		return
 	}
-	g.line("/* Memories, tables and globals that the module imports: bases, and addresses of values. All are needed. */")
+	g.line("/* Memories, tables, globals and tags that the module imports: bases, addresses of values, and tags. All are needed. */")
 	g.line("struct %s_imports {", g.prefix)
 	for i := range fields {
 		g.line("\t%s%s;", types[i], fields[i])
 	}
 	g.line("};\n")
+	for i := range g.tags() {
+		if g.tags()[i].Import == nil {
+			break
+		}
+		// The fields of tags are the last ones.
+		f := fields[len(fields)-g.numImportedTags()+i]
+		g.line("/* Makes a tag that fits the field %s of the imports. */", f)
+		g.line("static inline void waot_init_%s_%s(waot_tag *tag) { waot_tag_init(tag, &%s, %d); }\n", g.prefix, f, g.object(), i)
+	}
+}
+
+// numImportedTags returns how many tags the module imports, which are its first ones.
+func (g *generator) numImportedTags() (n int) {
+	for n < len(g.tags()) && g.tags()[n].Import != nil {
+		n++
+	}
+	return n
 }
 
 // instantiation returns the parameter and the argument for imports, and the statement that lists them.
@@ -268,7 +307,7 @@ func (g *generator) fields() []string {
 }
 
 func (g *generator) exportStruct() {
-	g.line("/* The exports of one instance: functions; addresses of the bases of memories and tables; addresses of globals. */")
+	g.line("/* The exports of one instance: functions; addresses of the bases of memories and tables; addresses of globals; tags. */")
 	g.line("struct %s_exports {\n\twaot_instance *instance;", g.prefix)
 	for i, f := range g.fields() {
 		x := &g.m.Exports[i]
@@ -279,6 +318,8 @@ func (g *generator) exportStruct() {
 			g.line("\tvoid **%s;", f)
 		case abi.ExternGlobal:
 			g.line("\t%s *%s;", valueType(&g.m.Globals[x.Index]), f)
+		case abi.ExternTag:
+			g.line("\t%s*%s;", tagType, f)
 		}
 	}
 	g.line("};\n")
@@ -333,6 +374,12 @@ func (g *generator) fillField(i int, f string) {
 		}
 		// The word has the address, which is among the imports.
 		g.line("\texports->%s = (%s *)words[%d];", f, t, g.wordOfGlobal(x.Index))
+	case abi.ExternTag:
+		if g.tags()[x.Index].Import == nil {
+			g.line("\texports->%s = (%s*)waot_moved(instance, &%s);", f, tagType, word(name))
+			return
+		}
+		g.line("\texports->%s = (%s*)words[%d];", f, tagType, g.wordOfGlobal(uint32(len(g.m.Globals)))+int(x.Index))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/objfile"
 )
@@ -161,9 +160,6 @@ func exactModule(s string) string {
 func (g *generator) exportCandidates() (list []candidate) {
 	for i := range g.m.Exports {
 		x := &g.m.Exports[i]
-		if x.Kind == abi.ExternTag {
-			continue
-		}
 		readable := tail(x.Name)
 		list = append(list, candidate{readable: g.prefix + "_" + readable, exact: g.prefix + "_" + objfile.Mangle(x.Name),
 			spare: g.prefix + "_export_" + readable, what: fmt.Sprintf("export %q", x.Name), name: &g.exports[i]})

@@ -447,11 +447,13 @@ func (x *run) walk(frames func(visit func(host.Frame))) ([]snapshot.Place, error
 	var places []snapshot.Place
 	var err error
 	frames(func(f host.Frame) {
-		p, e := x.running.PlaceOf(f.Func, int(f.Offset))
+		p, active, e := x.running.PlaceOf(f.Func, int(f.Offset))
 		if e != nil && err == nil {
 			err = e
 		}
-		places = append(places, p)
+		if active {
+			places = append(places, p)
+		}
 	})
 	slices.Reverse(places)
 	return places, err

@@ -3,7 +3,7 @@ package meta
 import "github.com/waot-project/waot/internal/abi"
 
 // The record of an object (docs/object.md, struct waot_object), in words: hosts written in C find everything there. The slots
-// of the memories, then those of the tables, stand behind it, and nothing else.
+// of the memories, then those of the tables and of the tags, stand behind it, and nothing else.
 const (
 	RecordABI = iota
 	RecordText
@@ -21,7 +21,33 @@ const (
 	RecordNumTables
 	RecordAdapters
 	RecordAdaptersSize
-	RecordWords
+	recordWords
+)
+
+// What follows in the record of an object with exceptions. The slots of tags stand behind those of tables.
+const (
+	RecordException      = recordWords + iota // the exception under way
+	RecordExceptionWords                      // for how many words of arguments it has room
+	RecordTags
+	RecordNumTags
+	recordWordsExceptions
+)
+
+// RecordWords returns how many words the record has.
+func (m *Module) RecordWords() int {
+	if m.Exceptions != nil {
+		return recordWordsExceptions
+	}
+	return recordWords
+}
+
+// A slot of a tag (struct waot_tag_slot), in words, as many as other slots have: the word that the tag's address is in, the record of its type, whether it is imported, and how many
+// words its arguments take.
+const (
+	TagWord = iota
+	TagType
+	TagFlags
+	TagArgs
 )
 
 // A slot (struct waot_slot), in words.
@@ -63,11 +89,14 @@ func (m *Module) MemoryFlags(i, main int) (flags uint64) {
 	return flags
 }
 
-// RecordVersion is the first word of the record. An object whose code checks bounds or counts fuel has another one, so that hosts that know nothing of this
-// refuse it.
+// RecordVersion is the first word of the record. An object whose code checks bounds, counts fuel or has exceptions has another one, so that hosts that know nothing of this
+// refuse it. One with exceptions whose code counts fuel has that of fuel, as no host that reads records counts it; one that checks bounds says so in its slots.
 func (m *Module) RecordVersion() uint64 {
 	if m.Fuel != nil {
 		return abi.FuelVersion
+	}
+	if m.Exceptions != nil {
+		return abi.ExceptionsVersion
 	}
 	for i := range m.Memories {
 		if m.Memories[i].Checked {

@@ -20,8 +20,8 @@ type Running struct {
 	Original, Module *wasmfront.Module
 	Marker           bool // the module imports the marker
 	sites            []site
-	siteAt           map[Place]int    // by place
-	calls            map[uint32][]int // of functions of Module that have been asked for: where their calls are
+	siteAt           map[Place]int      // by place
+	calls            map[uint32]callsIn // of functions of Module that have been asked for: where their calls are
 	inserted         []insertion
 	prefix           string // of the names of what is exported in addition
 }
@@ -258,10 +258,13 @@ func (z *instrumenter) note(global uint32) []byte {
 	return index(i32(nil, 1), wasmfront.OpGlobalSet, global)
 }
 
-// PlaceOf returns the place of the call at an offset of Module.
-func (r *Running) PlaceOf(f uint32, offset int) (Place, error) {
+// callsIn are the offsets of the calls of a function, and of its tail calls, which are no places to go on from.
+type callsIn struct{ calls, tails []int }
+
+// PlaceOf returns the place of the call at an offset of Module. A function that is in a tail call, of a function of the host, is not active: active is false.
+func (r *Running) PlaceOf(f uint32, offset int) (p Place, active bool, err error) {
 	if f < r.Module.NumImportedFuncs || int64(f) >= int64(len(r.Module.Funcs)) {
-		return Place{}, Errorf("function %d is not of the module", f)
+		return Place{}, false, Errorf("function %d is not of the module", f)
 	}
 	at, ok := r.calls[f]
 	if !ok {
@@ -269,20 +272,26 @@ func (r *Running) PlaceOf(f uint32, offset int) (Place, error) {
 		v.Begin(r.Module, f)
 		var op wasmfront.Operator
 		for v.Next(&op) {
-			if op.Op == wasmfront.OpCall || op.Op == wasmfront.OpCallIndirect {
-				at = append(at, op.Offset)
+			switch op.Op {
+			case wasmfront.OpCall, wasmfront.OpCallIndirect:
+				at.calls = append(at.calls, op.Offset)
+			case wasmfront.OpReturnCall, wasmfront.OpReturnCallIndirect:
+				at.tails = append(at.tails, op.Offset)
 			}
 		}
 		if r.calls == nil {
-			r.calls = map[uint32][]int{}
+			r.calls = map[uint32]callsIn{}
 		}
 		r.calls[f] = at
 	}
-	n, ok := slices.BinarySearch(at, offset)
-	if !ok {
-		return Place{}, Errorf("function %d has no call at byte %d", f, offset)
+	n, ok := slices.BinarySearch(at.calls, offset)
+	if ok {
+		return Place{f, n}, true, nil
 	}
-	return Place{f, n}, nil
+	if _, ok = slices.BinarySearch(at.tails, offset); ok {
+		return Place{}, false, nil
+	}
+	return Place{}, false, Errorf("function %d has no call at byte %d", f, offset)
 }
 
 // OriginalOffset returns where in the original module a place in function f of Module is. It does not know what Spill has changed.

@@ -23,9 +23,10 @@ type Costs struct {
 
 // The default costs of what takes longer than other operators, in units: an operator costs 1.
 const (
-	costCall = 5
-	costBulk = 5
-	costGrow = 1000
+	costCall  = 5
+	costBulk  = 5
+	costThrow = 100
+	costGrow  = 1000
 )
 
 // Max is the most that an operator may cost.
@@ -37,16 +38,18 @@ const (
 	BytesShift = 6
 	// ElementsShift: a unit for each 8 elements of tables.
 	ElementsShift = 3
-	// ValuesShift: a unit for each 8 values that a branch or a return carries, and, when a function begins, for each 8 of its parameters and other locals.
+	// ValuesShift: a unit for each 8 values that a branch, a return or a new exception carries, and, when a function begins, for each 8 of its parameters and other locals.
 	ValuesShift = 3
 )
 
 // marks are operators that only mark a place in the code: they cost nothing, and no table can change that.
-var marks = []wasmfront.Opcode{wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpElse, wasmfront.OpEnd}
+var marks = []wasmfront.Opcode{wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpElse, wasmfront.OpEnd,
+	wasmfront.OpTryTable, wasmfront.OpTry, wasmfront.OpCatch, wasmfront.OpCatchAll, wasmfront.OpDelegate}
 
 // repeats are operators by which code repeats itself. They must cost something, or a loop would cost nothing.
 var repeats = []wasmfront.Opcode{wasmfront.OpBr, wasmfront.OpBrIf, wasmfront.OpBrTable, wasmfront.OpBrOnNull, wasmfront.OpBrOnNonNull,
-	wasmfront.OpCall, wasmfront.OpCallIndirect, wasmfront.OpCallRef, wasmfront.OpReturnCall, wasmfront.OpReturnCallIndirect, wasmfront.OpReturnCallRef}
+	wasmfront.OpCall, wasmfront.OpCallIndirect, wasmfront.OpCallRef, wasmfront.OpReturnCall, wasmfront.OpReturnCallIndirect, wasmfront.OpReturnCallRef,
+	wasmfront.OpThrow, wasmfront.OpThrowRef, wasmfront.OpRethrow}
 
 // defaults are the default costs that are not 1, by name.
 var defaults = map[string]uint16{
@@ -55,6 +58,7 @@ var defaults = map[string]uint16{
 	"return_call": costCall, "return_call_indirect": costCall, "return_call_ref": costCall,
 	"memory.copy": costBulk, "memory.fill": costBulk, "memory.init": costBulk,
 	"table.copy": costBulk, "table.fill": costBulk, "table.init": costBulk,
+	"throw": costThrow, "throw_ref": costThrow, "rethrow": costThrow,
 	"memory.grow": costGrow, "table.grow": costGrow,
 }
 

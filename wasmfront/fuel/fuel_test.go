@@ -19,6 +19,7 @@ func costsOf(t *testing.T, text string) *Costs {
 // TestDefault: an operator costs one unit, but for those that a table lists.
 func TestDefault(t *testing.T) {
 	want := map[string]uint32{"block": 0, "loop": 0, "else": 0, "end": 0, "nop": 0, "drop": 0,
+		"try_table": 0, "try": 0, "catch": 0, "catch_all": 0, "delegate": 0, "throw": 100, "throw_ref": 100, "rethrow": 100,
 		"call": 5, "call_indirect": 5, "call_ref": 5, "return_call": 5, "return_call_indirect": 5, "return_call_ref": 5,
 		"memory.copy": 5, "memory.fill": 5, "memory.init": 5, "table.copy": 5, "table.fill": 5, "table.init": 5,
 		"memory.grow": 1000, "table.grow": 1000}
@@ -72,6 +73,10 @@ func TestErrors(t *testing.T) {
 		"i32.add 1\ni32.add 2":         "line 2: i32.add has a cost already",
 		"i32.add 1\ni32.add 1":         "line 2: i32.add has a cost already",
 		"end 1":                        "line 1: end only marks a place",
+		"try_table 1":                  "line 1: try_table only marks a place",
+		"throw 0":                      "line 1: throw must cost something",
+		"throw_ref 0":                  "line 1: throw_ref must cost something",
+		"rethrow 0":                    "line 1: rethrow must cost something",
 		"br 0":                         "line 1: br must cost something",
 		"call_indirect 0":              "line 1: call_indirect must cost something",
 		"br_on_null 0":                 "line 1: br_on_null must cost something",

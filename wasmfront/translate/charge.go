@@ -9,8 +9,8 @@ import (
 )
 
 // This file charges fuel (docs/fuel.md). Each basic block of the function begins with one charge of what all of its operators cost. A basic block is what the operators say,
-// not what the mid-end makes of them: it begins at the start of the function, of a loop, of either part of an if, behind a br_if, and at the end of a block that a branch which
-// can be reached leads to.
+// not what the mid-end makes of them: it begins at the start of the function, of a loop, of either part of an if, of a catch, behind a br_if, and at the end of a block that a branch which
+// can be reached leads to, or a clause by which something may be caught.
 //
 // If a block has an effect, or begins a loop, its charge traps unless all is paid. Others do not compare: what they owe is noticed before anything else has an effect.
 
@@ -63,13 +63,15 @@ func (t *Translator) count(op *wasmfront.Operator) {
 	t.charge.trap = t.charge.trap || op.Op.Info().Effects.Has(effect.Writes|effect.Calls)
 }
 
-// carried returns how many values a branch or a return takes along.
+// carried returns how many values a branch, a return or a new exception takes along.
 func (t *Translator) carried(op *wasmfront.Operator) uint64 {
 	switch op.Op {
 	case wasmfront.OpBr, wasmfront.OpBrIf, wasmfront.OpBrTable, wasmfront.OpBrOnNull, wasmfront.OpBrOnNonNull:
 		return uint64(len(t.frameAt(op.Index).types))
 	case wasmfront.OpReturn:
 		return uint64(len(t.frames[0].types))
+	case wasmfront.OpThrow:
+		return uint64(len(op.Params))
 	}
 	return 0
 }

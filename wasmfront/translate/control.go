@@ -276,9 +276,36 @@ func (t *Translator) call(op *wasmfront.Operator, _ *handler) {
 }
 
 func (t *Translator) returnCall(op *wasmfront.Operator, _ *handler) {
-	t.b.ReturnCall(clif.FuncIndex(op.Index), t.popN(len(op.Params)))
+	fn, args := clif.FuncIndex(op.Index), t.popN(len(op.Params))
+	if op.Index < t.m.NumImportedFuncs {
+		t.ifHost(t.b.FuncAddr(fn))
+		t.returnResults(t.b.Call(fn, args), len(op.Results))
+	}
+	t.b.ReturnCall(fn, args)
 	t.ssa.endBlock()
 	t.dead()
+}
+
+// ifHost begins a block for a function of the host, which is called as others are: otherwise the host would not know that this instance has called, since its caller would seem
+// to have. It takes no more stack than a tail call once the host returns. The block is of the same operator, and so not charged. returnResults ends it.
+func (t *Translator) ifHost(callee clif.Value) {
+	host := t.b.Unary(clif.OpFuncBits, clif.FuncRef, callee)
+	bit := t.b.Binary(clif.OpBand, clif.I64, host, t.b.Iconst(clif.I64, abi.DescHost))
+	yes, no := t.ssa.newSingle(), t.ssa.newSingle()
+	t.otherwise = no
+	t.branch(t.b.Icmp(clif.Ne, clif.I64, bit, t.b.Iconst(clif.I64, 0)), t.ssa.edgeTo(yes, nil), t.ssa.edgeTo(no, nil))
+	t.ssa.enter(yes, true)
+}
+
+// returnResults ends a block of ifHost with a return of n values from first on, and begins the one for all other functions.
+func (t *Translator) returnResults(first clif.Value, n int) {
+	t.results = t.results[:0]
+	for i := range n {
+		t.results = append(t.results, first+clif.Value(i))
+	}
+	t.b.Return(t.results)
+	t.ssa.endBlock()
+	t.ssa.enter(t.otherwise, false)
 }
 
 func (t *Translator) pushResults(first clif.Value, n int) {
@@ -292,7 +319,7 @@ func (t *Translator) callIndirect(op *wasmfront.Operator, _ *handler) {
 }
 
 func (t *Translator) returnCallIndirect(op *wasmfront.Operator, _ *handler) {
-	t.returnCallReference(op, t.tableFunc(op))
+	t.returnCallReference(op, t.tableFunc(op), t.cm.Tables[op.Index2].Own)
 }
 
 // tableFunc pops an index and returns the function that is called through the table: bounds, the reference, its type.
@@ -313,7 +340,9 @@ func (t *Translator) callRef(op *wasmfront.Operator, _ *handler) {
 }
 
 func (t *Translator) returnCallRef(op *wasmfront.Operator, _ *handler) {
-	t.returnCallReference(op, t.popFunc(op))
+	callee := t.popFunc(op)
+	def := t.f.DefInst(callee)
+	t.returnCallReference(op, callee, def != clif.NoInst && t.f.Insts[def].Op == clif.OpFuncAddr && t.f.Insts[def].Aux >= t.m.NumImportedFuncs)
 }
 
 // popFunc pops the reference that is called. It has the type, but may be null.
@@ -329,9 +358,14 @@ func (t *Translator) callReference(op *wasmfront.Operator, callee clif.Value) {
 	t.pushCalled(first, len(op.Results))
 }
 
-// returnCallReference is callReference as a tail call.
-func (t *Translator) returnCallReference(op *wasmfront.Operator, callee clif.Value) {
-	t.b.ReturnCallRef(clif.SigIndex(op.Index), callee, t.popN(len(op.Params)))
+// returnCallReference is callReference as a tail call; own says that the module defines the function.
+func (t *Translator) returnCallReference(op *wasmfront.Operator, callee clif.Value, own bool) {
+	sig, args := clif.SigIndex(op.Index), t.popN(len(op.Params))
+	if !own {
+		t.ifHost(callee)
+		t.returnResults(t.b.CallRef(sig, callee, args), len(op.Results))
+	}
+	t.b.ReturnCallRef(sig, callee, args)
 	t.ssa.endBlock()
 	t.dead()
 }

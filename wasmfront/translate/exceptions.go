@@ -71,7 +71,6 @@ func (t *Translator) openTry(op *wasmfront.Operator, kind wasmfront.BlockKind) *
 		t.pushDead(kind)
 		return nil
 	}
-	t.handles = true
 	fr := t.pushFrame(kind, op.Results, len(t.stack)-len(op.Params))
 	fr.try = &try{pad: clif.NoBlock, caught: clif.NoValue, next: clif.NoBlock}
 	t.handlers = stop.Append(t.f.Stop, t.handlers, len(t.frames)-1)
@@ -257,10 +256,10 @@ func (t *Translator) delegate(op *wasmfront.Operator, _ *handler) {
 // maxKnownHandlers and maxKnownClauses bound the search for the clause that catches what is thrown.
 const maxKnownHandlers, maxKnownClauses = 16, 64
 
-// throw: if the clause that catches the exception is known, it is a branch.
+// throw: if the clause that catches the exception is known, it is a branch. Where fuel is counted it is not, as blocks are what operators say.
 func (t *Translator) throw(op *wasmfront.Operator, _ *handler) {
 	args := t.popN(len(op.Params))
-	for k := len(t.handlers) - 1; k >= max(0, len(t.handlers)-maxKnownHandlers); k-- {
+	for k := len(t.handlers) - 1; t.Fuel == nil && k >= max(0, len(t.handlers)-maxKnownHandlers); k-- {
 		n := t.handlers[k]
 		c, known := t.clauseOf(&t.frames[n], op.Index)
 		if !known {
@@ -310,7 +309,6 @@ func (t *Translator) throwTo(to *frame, c *wasmfront.Catch, tag uint32, args []c
 }
 
 func (t *Translator) throwRef(*wasmfront.Operator, *handler) {
-	t.handles = true
 	x := t.pop()
 	t.b.TrapIf(t.isNull(x), abi.TrapNullReference)
 	t.b.ExnOpen(x)

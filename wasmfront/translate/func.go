@@ -42,24 +42,25 @@ type Translator struct {
 	f  *clif.Func
 	b  clif.Builder
 
-	ssa      ssa
-	check    validate.Func
-	op       wasmfront.Operator
-	stack    []clif.Value
-	frames   []frame
-	locals   []wasmfront.ValType
-	args     []clif.Value  // scratch
-	targets  []clif.Target // scratch
-	labelFor []clif.Target // scratch of br_table: by depth
-	handlers []int         // the open blocks to whose pads exceptions go, by number
-	rethrows int           // what is known of rethrows in the rest of the function
-	saved    []clif.Value  // parameters of open ifs, for their else parts
-	open     []uint32      // scratch of scan: open blocks, by number of the loop
-	live     bool          // the current point is reachable
-	charge   charge
-	beyond   int  // see Beyond
-	handles  bool // see Handles
-	deepest  int  // most frames that were open at once
+	ssa       ssa
+	check     validate.Func
+	op        wasmfront.Operator
+	stack     []clif.Value
+	frames    []frame
+	locals    []wasmfront.ValType
+	args      []clif.Value  // scratch
+	targets   []clif.Target // scratch
+	results   []clif.Value  // scratch of returnResults
+	otherwise clif.Block    // of ifHost: the block for functions of modules
+	labelFor  []clif.Target // scratch of br_table: by depth
+	handlers  []int         // the open blocks to whose pads exceptions go, by number
+	rethrows  int           // what is known of rethrows in the rest of the function
+	saved     []clif.Value  // parameters of open ifs, for their else parts
+	open      []uint32      // scratch of scan: open blocks, by number of the loop
+	live      bool          // the current point is reachable
+	charge    charge
+	beyond    int // see Beyond
+	deepest   int // most frames that were open at once
 }
 
 // frame is an open block.
@@ -102,7 +103,7 @@ func (t *Translator) start(f *clif.Func, i clif.FuncIndex) {
 	f.Pool = stop.Grow(f.Stop, f.Pool, n)
 	t.ssa.reset(f, &t.b, uint32(offset), uint32(size))
 	t.stack, t.frames, t.saved, t.live, t.deepest = t.stack[:0], t.frames[:0], t.saved[:0], true, 0
-	t.handlers, t.rethrows, t.handles = t.handlers[:0], unknownRethrows, false
+	t.handlers, t.rethrows = t.handlers[:0], unknownRethrows
 	entry := t.ssa.enterEntry()
 	params := f.Signature().Params
 	t.ssa.entryParams = clif.Value(len(params))
@@ -171,9 +172,6 @@ func (t *Translator) tooComplex(offset, maxSize int) {
 	l := wasmfront.LimitError{What: "complexity of a function", Limit: uint64(maxSize)}
 	t.check.FailLimit(offset, l, "the function is too complex")
 }
-
-// Handles reports whether the last function has instructions for exceptions, though its module may have no tags.
-func (t *Translator) Handles() bool { return t.handles }
 
 // Values returns how many values the function passes: see validate.MaxValues.
 func (t *Translator) Values() int { return t.check.Values() }

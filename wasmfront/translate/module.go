@@ -40,7 +40,6 @@ func ModuleUntil(m *wasmfront.Module, names *wasmfront.Names, end *stop.Flag) *c
 		end.PollAt(i)
 		cm.Tags = append(cm.Tags, clif.TagDecl{Sig: clif.SigIndex(m.Tags[i].Type)})
 	}
-	cm.HasExceptions = len(cm.Tags) > 0
 	for i := range m.Memories {
 		t := &m.Memories[i]
 		cm.Memories = append(cm.Memories, clif.MemoryDecl{Min: t.Min, Max: t.Max, HasMax: t.HasMax})

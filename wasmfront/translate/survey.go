@@ -295,6 +295,7 @@ func (s *Survey) declareTables(cm *clif.Module) {
 	for i := range cm.Tables {
 		if t := &cm.Tables[i]; fixed[i] {
 			t.Only, t.HasOnly = s.onlySig(cm, t.Entries)
+			t.Own = s.ownOnly(t.Entries)
 		}
 	}
 }
@@ -321,4 +322,15 @@ func (s *Survey) onlySig(cm *clif.Module, entries []clif.FuncIndex) (only clif.S
 		}
 	}
 	return only, ok
+}
+
+// ownOnly reports whether the module defines all functions among the entries.
+func (s *Survey) ownOnly(entries []clif.FuncIndex) bool {
+	for n, f := range entries {
+		s.stop.PollAt(n)
+		if f != clif.ElemNull && (f == clif.ElemComputed || uint32(f) < s.m.NumImportedFuncs) {
+			return false
+		}
+	}
+	return true
 }

@@ -21,7 +21,7 @@ var machine = &isatest.Machine{
 		features, err := a64.Level(level)
 		return a64.New(features), err
 	},
-	Unit: 4, Relocs: relocNames, WholeEvery: 16, Need: needEmulator, Without: counts, EndsCall: endsCall, Walk: walk, Misalignment: misalignment,
+	Unit: 4, Relocs: relocNames, WholeEvery: 16, Need: needEmulator, Without: without, EndsCall: endsCall, Walk: walk, Misalignment: misalignment,
 	Load: func(m *clif.Module, r *compile.Result, host isatest.Host) (isatest.Image, error) {
 		return newImage(m, r, hosts[host])
 	},
@@ -48,8 +48,15 @@ func endsCall(code []byte) bool {
 	return w>>26 == 0x25 || w&0xfffffc1f == 0xd63f0000
 }
 
-// counts reports whether op counts fuel: the driver in the emulator has none, and keeps other things in the register.
-func counts(_ string, op clif.Opcode) bool { return op == clif.OpCharge || op == clif.OpChargeBy }
+// without reports whether the driver in the emulator lacks something for op: it has no fuel, and keeps other things in the register, and it does not unwind. The official scripts of
+// exceptions run in the emulator with the host of Go programs.
+func without(_ string, op clif.Opcode) bool {
+	switch op {
+	case clif.OpCharge, clif.OpChargeBy, clif.OpRaise, clif.OpCatch:
+		return true
+	}
+	return false
+}
 
 // relocNames are the names of relocations of AArch64.
 var relocNames = map[reloc.Kind]string{reloc.Call26: "call26", reloc.Page21: "page21",

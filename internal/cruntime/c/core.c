@@ -51,11 +51,11 @@ CORE_INLINE long waot_sys_call(long n, long a, long b, long c, long d, long e, l
 
 enum {
 #ifdef __x86_64__
-	CORE_NR_read = 0, CORE_NR_write = 1, CORE_NR_close = 3, CORE_NR_mmap = 9, CORE_NR_mprotect = 10, CORE_NR_munmap = 11, CORE_NR_mincore = 27, CORE_NR_madvise = 28,
+	CORE_NR_read = 0, CORE_NR_write = 1, CORE_NR_close = 3, CORE_NR_mmap = 9, CORE_NR_mprotect = 10, CORE_NR_munmap = 11, CORE_NR_sched_yield = 24, CORE_NR_mincore = 27, CORE_NR_madvise = 28,
 	CORE_NR_rt_sigaction = 13, CORE_NR_rt_sigprocmask = 14, CORE_NR_rt_sigpending = 127, CORE_NR_rt_sigtimedwait = 128, CORE_NR_getpid = 39, CORE_NR_sigaltstack = 131, CORE_NR_gettid = 186,
 	CORE_NR_exit_group = 231, CORE_NR_tgkill = 234, CORE_NR_openat = 257, CORE_NR_statx = 332,
 #else
-	CORE_NR_read = 63, CORE_NR_write = 64, CORE_NR_close = 57, CORE_NR_mmap = 222, CORE_NR_mprotect = 226, CORE_NR_munmap = 215, CORE_NR_mincore = 232, CORE_NR_madvise = 233,
+	CORE_NR_read = 63, CORE_NR_write = 64, CORE_NR_close = 57, CORE_NR_mmap = 222, CORE_NR_mprotect = 226, CORE_NR_munmap = 215, CORE_NR_sched_yield = 124, CORE_NR_mincore = 232, CORE_NR_madvise = 233,
 	CORE_NR_rt_sigaction = 134, CORE_NR_rt_sigprocmask = 135, CORE_NR_rt_sigpending = 136, CORE_NR_rt_sigtimedwait = 137, CORE_NR_getpid = 172, CORE_NR_sigaltstack = 132, CORE_NR_gettid = 178,
 	CORE_NR_exit_group = 94, CORE_NR_tgkill = 131, CORE_NR_openat = 56, CORE_NR_statx = 291,
 #endif
@@ -324,6 +324,7 @@ const char *waot_text(int code)
 	switch (code) {
 	case WAOT_THROWN: return "error in a C function";
 	case WAOT_EXIT: return "exit";
+	case WAOT_EXCEPTION: return "uncaught exception";
 	}
 	return "unknown trap";
 }
@@ -367,6 +368,7 @@ static int core_fail(waot_trap *t, int code, const char *detail)
 		t->code = code;
 		t->status = 0;
 		t->instance = NULL;
+		t->exception = 0;
 		t->num_frames = 0;
 		core_describe(t, detail);
 	}
@@ -722,10 +724,10 @@ static bool core_read_meta(const waot_object *o, struct core_meta *m)
 {
 	uint64_t n, skipped;
 	struct core_reader *r = &m->r;
-	if (o->abi != WAOT_ABI && o->abi != WAOT_ABI_CHECKED)
+	if (o->abi != WAOT_ABI && o->abi != WAOT_ABI_CHECKED && o->abi != WAOT_ABI_EXCEPTIONS)
 		return false;
 	*r = core_read(o->meta, CORE_META);
-	if (core_number(r) != WAOT_ABI)
+	if (core_number(r) != (o->abi == WAOT_ABI_EXCEPTIONS ? WAOT_ABI_EXCEPTIONS : WAOT_ABI))
 		return false;
 	m->arch = core_string(r, &m->arch_size);
 	m->cpu = core_string(r, &m->cpu_size);
@@ -788,7 +790,7 @@ static uint64_t core_read_funcs(struct core_reader *r)
 
 /* core_func is an entry of the list of functions. */
 struct core_func {
-	uint32_t slot, text, size, desc;
+	uint32_t slot, text, size, frame, desc;
 	bool imported, has_desc;
 	uint32_t next_text, next_desc; /* where those of the next function may be */
 };
@@ -806,7 +808,7 @@ static void core_next_func(struct core_reader *r, struct core_func *f)
 	f->text = f->next_text + core_signed(r);
 	f->size = (uint32_t)core_number(r);
 	f->next_text = f->text + f->size;
-	core_skip(r, 1);
+	f->frame = (uint32_t)core_number(r);
 	f->has_desc = core_byte(r);
 	if (f->has_desc) {
 		f->desc = f->next_desc + core_signed(r);
@@ -846,7 +848,8 @@ static bool core_find_trap(const waot_object *o, uint64_t offset, struct core_si
 /* ---- Instances ---- */
 
 /* A spare instance is nobody's: it waits, emptied, for the next waot_instance_map of its object. */
-enum core_state { CORE_FREE, CORE_SPARE, CORE_NEW, CORE_READY, CORE_FAILED };
+/* What is in a table of one that changes may be gone at any time. */
+enum core_state { CORE_FREE, CORE_SPARE, CORE_CHANGING, CORE_NEW, CORE_READY, CORE_FAILED };
 
 /* An instance. All are in one list, and none leaves it: a free one is used again. So a signal handler can read the list at any time. */
 struct waot_instance {
@@ -865,6 +868,9 @@ struct waot_instance {
 	bool lent;                      /* another instance has imported a global */
 	bool emptied;                   /* before now */
 	int state;
+	struct core_unwind *unwind;     /* what unwinding needs to know of the object, NULL before it is first needed */
+	struct core_exception *exceptions; /* those that its code has made references to, */
+	uint64_t num_exceptions, most_exceptions; /* how many, and how many there are when those are freed that nothing refers to */
 };
 
 /* Other threads look at the state of an instance whose thread changes it. */
@@ -876,8 +882,10 @@ static char core_lock_word;
 
 static void core_lock(void)
 {
-	while (__atomic_test_and_set(&core_lock_word, __ATOMIC_ACQUIRE))
-		;
+	/* Whoever has it may wait for a processor. */
+	for (int n = 1; __atomic_test_and_set(&core_lock_word, __ATOMIC_ACQUIRE); n++)
+		if (n % 64 == 0)
+			waot_sys_call(CORE_NR_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
 static void core_unlock(void) { __atomic_clear(&core_lock_word, __ATOMIC_RELEASE); }
@@ -894,16 +902,18 @@ static waot_instance *core_of_text(uint64_t pc)
 	return NULL;
 }
 
-/* core_is_adapter reports whether an address is in adapters, of whatever instance. */
-static bool core_is_adapter(uint64_t pc)
+/* core_adapter_of finds the instance in whose adapters an address is. */
+static waot_instance *core_adapter_of(uint64_t pc)
 {
 	waot_instance *i = __atomic_load_n(&core_instances, __ATOMIC_ACQUIRE);
 	for (; i; i = i->next) {
 		if (__atomic_load_n(&i->text_size, __ATOMIC_ACQUIRE) && pc - (uint64_t)i->object->adapters - i->delta < i->object->adapters_size)
-			return true;
+			return i;
 	}
-	return false;
+	return NULL;
 }
+
+static bool core_is_adapter(uint64_t pc) { return core_adapter_of(pc); }
 
 /* core_show makes an instance one that exists and is not initialised; the lock is held. */
 static void core_show(waot_instance *i)
@@ -938,6 +948,9 @@ static waot_instance *core_add(const waot_object *o, uint64_t delta)
 	i->pristine = i->filled = NULL;
 	i->file = NULL;
 	i->emptied = false;
+	i->unwind = NULL;
+	i->exceptions = NULL;
+	i->num_exceptions = i->most_exceptions = 0;
 	__atomic_store_n(&i->text, (uint64_t)o->text + delta, __ATOMIC_RELEASE);
 	core_show(i);
 	return i;
@@ -1117,7 +1130,7 @@ struct core_context {
 	waot_trap *out;
 };
 
-CORE_THREAD struct core_context *core_top;
+CORE_THREAD struct core_context *core_top, *core_scanning; /* the latter while the stack is looked at */
 CORE_THREAD char *core_signal_stack;
 
 #define CORE_SIGNAL_STACK 65536ull
@@ -1267,6 +1280,7 @@ int waot_try(waot_trap *out, void (*f)(void *), void *arg)
 		out->message[0] = out->function[0] = 0;
 		out->offset = out->num_frames = 0;
 		out->instance = NULL;
+		out->exception = 0;
 	}
 	return code;
 }
@@ -1526,6 +1540,851 @@ waot_instance *waot_caller_at(void *return_address, void *frame)
 	return core_of_text(adapter[1]);
 }
 
+/* ---- Exceptions ---- */
+
+/* The exception under way, as compiled code has it in the instance's data. */
+struct core_current {
+	uint64_t tag, ref, args[];
+};
+
+/* An exception that there may be references to. */
+struct core_exception {
+	struct core_exception *next;    /* of the same instance, or of the same list of free ones */
+	struct core_exception *gray;    /* the next one whose arguments are still to be looked at */
+	waot_instance *owner;           /* whose code has thrown it, or caught it */
+	uint64_t ref;
+	uint64_t tag;
+	uint64_t kept;                  /* how often by C code */
+	uint64_t seen;                  /* the collection that has found it last */
+	uint32_t words, size;           /* of the arguments; of all, as a class */
+	uint64_t args[];
+};
+
+/* A reference is the number of an entry, and which of those it is that have had the entry, so that one that is out of date is found out. */
+struct core_entry {
+	struct core_exception *exception; /* NULL: free */
+	uint32_t serial, next;            /* of the last one; the next free entry and 1 */
+};
+
+enum {
+	CORE_FIRST_CHUNK = 1024, CORE_CHUNKS = 22, /* chunk n has CORE_FIRST_CHUNK << n entries */
+	CORE_CLASSES = 10, CORE_LEAST_BYTES = 64,   /* class n has CORE_LEAST_BYTES << n bytes; larger ones have pages of their own */
+	CORE_BLOCK = 1 << 18,                       /* what small ones are cut from, in bytes */
+	CORE_LEAST_EXCEPTIONS = 1024,               /* an instance may have so many before they are collected */
+	CORE_SERIALS = 1 << 30, CORE_SERIAL_SHIFT = 34
+};
+
+/* core_heap has the exceptions of all instances; core_lock guards it. What it has taken for them it keeps for others. */
+static struct {
+	struct core_entry *chunks[CORE_CHUNKS];
+	uint32_t used, free;                    /* entries; the first free one and 1 */
+	struct core_exception *spare[CORE_CLASSES];
+	char *block;
+	uint64_t left;                          /* bytes of the block */
+	uint64_t collection;
+	struct core_exception *gray;
+	uint64_t looked_at;                     /* words, in this collection */
+} core_heap;
+
+CORE_THREAD uint64_t core_last_exception;
+
+static struct core_entry *core_entry_at(uint32_t n)
+{
+	uint64_t at = (uint64_t)n + CORE_FIRST_CHUNK;
+	int chunk = 53 - __builtin_clzll(at);
+	return &core_heap.chunks[chunk][at - ((uint64_t)CORE_FIRST_CHUNK << chunk)];
+}
+
+/* core_exception_of is what a word refers to, or NULL. */
+static struct core_exception *core_exception_of(uint64_t ref)
+{
+	uint32_t n = (uint32_t)(ref >> 2);
+	if ((ref & 3) != 2 || n >= core_heap.used)
+		return NULL;
+	struct core_exception *x = core_entry_at(n)->exception;
+	return x && x->ref == ref ? x : NULL;
+}
+
+static void core_mark(uint64_t ref)
+{
+	struct core_exception *x = core_exception_of(ref);
+	if (x && x->seen != core_heap.collection) {
+		x->seen = core_heap.collection;
+		x->gray = core_heap.gray;
+		core_heap.gray = x;
+	}
+}
+
+/* Stacks, and instances that other threads use, are not what sanitizers think that this reads. */
+#define CORE_UNSANITIZED __attribute__((noinline, no_sanitize_address, no_sanitize_thread))
+
+/* core_mark_words marks what words may refer to: those of another type look like a reference by chance, and keep an exception for a while. */
+CORE_UNSANITIZED static void core_mark_words(const void *from, const void *to)
+{
+	const volatile uint64_t *end = (const volatile uint64_t *)to;
+	for (const volatile uint64_t *p = (const volatile uint64_t *)from; p < end; p++)
+		core_mark(*p);
+	core_heap.looked_at += (uint64_t)((const char *)to - (const char *)from) / 8;
+}
+
+/* core_stack_end is where the stack of the thread ends, or what is mapped behind it; 0 if that is not known. */
+#ifdef WAOT_STANDALONE
+static uint64_t core_stack_top; /* start.c sets it */
+static uint64_t core_stack_end(uint64_t sp) { return sp < core_stack_top ? core_stack_top : 0; }
+#else
+static uint64_t core_stack_end(uint64_t sp)
+{
+	char buffer[1024];
+	uint64_t bounds[3] = {0, 0, 0}, found = 0;
+	int bound = 0; /* the bounds of a mapping stand at the start of its line */
+	long n, fd = waot_sys_call(CORE_NR_openat, CORE_AT_FDCWD, (long)"/proc/self/maps", CORE_O_CLOEXEC, 0, 0, 0);
+	while (fd >= 0 && !found && (n = core_sys(CORE_NR_read, fd, (long)buffer, sizeof buffer, 0, 0, 0)) > 0) {
+		for (long at = 0; at < n && !found; at++) {
+			unsigned c = (unsigned char)buffer[at], d = c >= 'a' ? c - 'a' + 10 : c - '0';
+			if (c == '\n') {
+				bound = 0;
+				bounds[0] = bounds[1] = 0;
+			} else if (bound < 2 && d < 16) {
+				bounds[bound] = bounds[bound] << 4 | d;
+			} else if (bound < 2 && ++bound == 2 && sp >= bounds[0] && sp < bounds[1]) {
+				found = bounds[1];
+			}
+		}
+	}
+	if (fd >= 0)
+		waot_sys_call(CORE_NR_close, fd, 0, 0, 0, 0, 0);
+	return found;
+}
+#endif
+
+CORE_UNSANITIZED static void core_mark_to(void *end) { core_mark_words(__builtin_frame_address(0), end); }
+
+/* core_mark_stack marks what the thread's stack refers to: frames of compiled code and of C functions, in whatever order. It reports whether it has found all. Behind the stack may be what
+ * another thread unmaps at the moment: a fault is the end. */
+__attribute__((noinline)) static bool core_mark_stack(void)
+{
+	struct core_context c;
+	__builtin_unwind_init(); /* registers are in this frame, too */
+	uint64_t end = core_stack_end((uint64_t)__builtin_frame_address(0));
+	core_scanning = &c;
+	if (end)
+		waot_core_enter(&c, core_mark_to, (void *)end);
+	core_scanning = NULL;
+	return end;
+}
+
+/* core_mark_instance marks what the data of an instance refer to, which its globals, its element segments and the exception under way are in; its tables; and imported globals. */
+static void core_mark_instance(waot_instance *i)
+{
+	const waot_object *o = i->object;
+	const char *data = (const char *)waot_moved(i, o->instance);
+	struct core_meta m;
+	const uint8_t reference = 0x6f;
+	core_mark_words(data, data + o->instance_size);
+	for (uint64_t n = 0; n < o->num_tables; n++) {
+		const uint64_t *base = o->tables[n].flags & 4 ? (const uint64_t *)*core_base(i, &o->tables[n]) : NULL;
+		if (base)
+			core_mark_words(base, base + __atomic_load_n(&base[-1], __ATOMIC_RELAXED));
+	}
+	if (!core_read_meta(o, &m))
+		return;
+	for (uint64_t n = core_number(&m.r); n > 0 && !m.r.bad; n--) {
+		struct core_global g = core_read_global(&m.r);
+		if (!g.imported)
+			break;
+		const uint64_t *value = *(const uint64_t *const *)waot_moved(i, o->instance + g.offset);
+		if (value && g.type == reference)
+			core_mark_words(value, value + 1);
+	}
+}
+
+/* core_free_exception gives back what is no longer in a list of an instance. */
+static void core_free_exception(struct core_exception *x)
+{
+	uint32_t n = (uint32_t)(x->ref >> 2);
+	struct core_entry *e = core_entry_at(n);
+	e->exception = NULL;
+	e->next = core_heap.free;
+	core_heap.free = n + 1;
+	x->owner->num_exceptions--;
+	if (x->size == CORE_CLASSES) {
+		core_unmap(x, core_page_up(sizeof *x + 8 * (uint64_t)x->words));
+		return;
+	}
+	x->next = core_heap.spare[x->size];
+	core_heap.spare[x->size] = x;
+}
+
+/* core_collect frees the exceptions of an instance that nothing refers to. References to them are in the thread that uses the instance, and what that uses. */
+static void core_collect(waot_instance *owner)
+{
+	core_heap.collection++;
+	core_heap.looked_at = 0;
+	core_mark(core_last_exception);
+	bool all = core_mark_stack();
+	for (waot_instance *i = core_instances; i; i = i->next) {
+		if (core_state(i) > CORE_CHANGING)
+			core_mark_instance(i);
+		for (struct core_exception *x = i->exceptions; x; x = x->next)
+			if (x->kept)
+				core_mark(x->ref);
+	}
+	while (core_heap.gray) {
+		struct core_exception *x = core_heap.gray;
+		core_heap.gray = x->gray;
+		core_mark_words(x->args, x->args + x->words);
+	}
+	for (struct core_exception **at = &owner->exceptions; all && *at;) {
+		struct core_exception *x = *at;
+		if (x->seen == core_heap.collection) {
+			at = &x->next;
+		} else {
+			*at = x->next;
+			core_free_exception(x);
+		}
+	}
+	/* The next time there is as much to free as there is to look at. */
+	uint64_t most = 2 * owner->num_exceptions, least = core_heap.looked_at / 16;
+	owner->most_exceptions = most > least ? most : least;
+}
+
+/* core_take_exception takes memory for an exception with so many words, or returns NULL. */
+static struct core_exception *core_take_exception(uint32_t words)
+{
+	struct core_exception *x;
+	uint64_t bytes = sizeof *x + 8 * (uint64_t)words;
+	uint32_t size = 0;
+	while (size < CORE_CLASSES && ((uint64_t)CORE_LEAST_BYTES << size) < bytes)
+		size++;
+	if (size == CORE_CLASSES) {
+		x = (struct core_exception *)core_map(NULL, core_page_up(bytes), CORE_PROT_RW, CORE_MAP_ANON, -1, 0);
+	} else if ((x = core_heap.spare[size])) {
+		core_heap.spare[size] = x->next;
+	} else {
+		bytes = (uint64_t)CORE_LEAST_BYTES << size;
+		if (core_heap.left < bytes) {
+			char *block = (char *)core_map(NULL, CORE_BLOCK, CORE_PROT_RW, CORE_MAP_ANON, -1, 0);
+			if (!block)
+				return NULL;
+			core_heap.block = block;
+			core_heap.left = CORE_BLOCK;
+		}
+		x = (struct core_exception *)core_heap.block;
+		core_heap.block += bytes;
+		core_heap.left -= bytes;
+	}
+	if (x) {
+		x->words = words;
+		x->size = size;
+	}
+	return x;
+}
+
+/* core_take_entry makes a reference to an exception. It reports whether there is memory for it. */
+static bool core_take_entry(struct core_exception *x)
+{
+	if (!core_heap.free) {
+		uint64_t at = (uint64_t)core_heap.used + CORE_FIRST_CHUNK;
+		int chunk = 53 - __builtin_clzll(at);
+		if (chunk == CORE_CHUNKS - 1)
+			return false;
+		struct core_entry **entries = &core_heap.chunks[chunk];
+		if (!*entries)
+			*entries = (struct core_entry *)core_map(NULL, sizeof **entries * ((uint64_t)CORE_FIRST_CHUNK << chunk), CORE_PROT_RW, CORE_MAP_ANON, -1, 0);
+		if (!*entries)
+			return false;
+		core_heap.free = ++core_heap.used;
+	}
+	uint32_t n = core_heap.free - 1;
+	struct core_entry *e = core_entry_at(n);
+	core_heap.free = e->next;
+	e->next = 0;
+	e->serial = (e->serial + 1) % CORE_SERIALS;
+	e->exception = x;
+	x->ref = 2 | (uint64_t)n << 2 | (uint64_t)e->serial << CORE_SERIAL_SHIFT;
+	return true;
+}
+
+/* core_no_exception ends the innermost waot_try, as there is no memory for an exception. */
+WAOT_NORETURN static void core_no_exception(void)
+{
+	static const char text[] = "no memory for an exception";
+	if (!core_top)
+		core_die(text);
+	core_fail(core_top->out, WAOT_ERROR_MEMORY, text);
+	waot_core_leave(core_top, WAOT_ERROR_MEMORY);
+}
+
+/* core_keep_exception makes a reference to an exception, which is the instance's. */
+static uint64_t core_keep_exception(waot_instance *owner, uint64_t tag, const uint64_t *args, uint64_t words)
+{
+	core_lock();
+	if (owner->num_exceptions >= CORE_LEAST_EXCEPTIONS && owner->num_exceptions >= owner->most_exceptions)
+		core_collect(owner);
+	struct core_exception *x = core_take_exception((uint32_t)words);
+	if (!x || !core_take_entry(x)) {
+		core_unlock();
+		core_no_exception();
+	}
+	x->owner = owner;
+	x->tag = tag;
+	x->kept = x->seen = 0;
+	memcpy(x->args, args, 8 * words);
+	x->next = owner->exceptions;
+	owner->exceptions = x;
+	owner->num_exceptions++;
+	core_unlock();
+	return x->ref;
+}
+
+#ifndef WAOT_STANDALONE
+/* core_drop_exceptions frees the exceptions of an instance; the lock is held. */
+static void core_drop_exceptions(waot_instance *i)
+{
+	while (i->exceptions) {
+		struct core_exception *x = i->exceptions;
+		i->exceptions = x->next;
+		core_free_exception(x);
+	}
+}
+#endif
+
+/* core_tag is what is known of a tag: the record of its type, and how many words the arguments of its exceptions take. */
+struct core_tag {
+	const void *type;
+	uint64_t words;
+};
+
+/* core_num_tags is how many tags an object has. */
+static uint64_t core_num_tags(const waot_object *o) { return o->abi == WAOT_ABI_EXCEPTIONS ? o->num_tags : 0; }
+
+/* core_tag_in reports whether an address stands for a tag of an instance. */
+static bool core_tag_in(waot_instance *i, uint64_t address, struct core_tag *t)
+{
+	uint64_t tags = core_num_tags(i->object);
+	if (!tags)
+		return false;
+	uint64_t n = (address - (uint64_t)waot_moved(i, i->object->tags[0].word)) / 8;
+	if (n >= tags)
+		return false;
+	t->type = i->object->tags[n].type;
+	t->words = i->object->tags[n].words;
+	return true;
+}
+
+/* core_find_tag finds out what an address stands for, which is likely a tag of the instance near, unless that is NULL. */
+static struct core_tag core_find_tag(waot_instance *near, uint64_t address)
+{
+	struct core_tag t;
+	if (near && core_tag_in(near, address, &t))
+		return t;
+	for (waot_instance *i = __atomic_load_n(&core_instances, __ATOMIC_ACQUIRE); i; i = i->next)
+		if (core_state(i) > CORE_SPARE && core_tag_in(i, address, &t))
+			return t;
+	const waot_tag *own = (const waot_tag *)address;
+	t.type = own->type;
+	t.words = own->words;
+	return t;
+}
+
+/* core_same_type compares the records of two function types, of which linkers may have left several: version, kind, the numbers of parameters and results in two bytes each, their types and a
+ * zero; or version, another kind and a hash. */
+static bool core_same_type(const void *a, const void *b)
+{
+	const uint8_t *p = (const uint8_t *)a;
+	const uint8_t function = 0x60;
+	uint64_t size = 2 + 32;
+	if (p[1] == function)
+		size = 7 + ((uint64_t)p[2] | (uint64_t)p[3] << 8) + ((uint64_t)p[4] | (uint64_t)p[5] << 8);
+	return a == b || (memcmp(a, b, 2) == 0 && memcmp(a, b, size) == 0);
+}
+
+void waot_tag_init(waot_tag *tag, const waot_object *o, uint32_t n)
+{
+	tag->type = o->tags[n].type;
+	tag->words = o->tags[n].words;
+}
+
+/* ---- Unwinding ---- */
+
+/* What unwinding needs to know of the calls and functions of an object, in the order of the text: the tables of metadata are read from their beginning, and exceptions come by the
+ * thousand. It is made when the first exception comes, and stays. */
+struct core_landing {
+	uint32_t from, to;              /* offsets in the text: what a call returns to, and where an exception goes that comes out of it */
+};
+
+struct core_frame {
+	uint32_t text, bytes;           /* where the function begins, and the size of its frame */
+	uint32_t registers, first;      /* which registers it saves; the first of the offsets in it where this changes */
+};
+
+struct core_unwind {
+	struct core_unwind *next;
+	const waot_object *object;
+	uint64_t num_landings, num_frames;
+	struct core_landing *landings;
+	struct core_frame *frames;      /* one more than there are: the end of the last one's changes */
+	uint32_t *changes;
+};
+
+static struct core_unwind *core_unwinds;
+
+/* core_read_landings goes to the handlers, which are behind the calls, inlined places and names. */
+static struct core_reader core_read_landings(const waot_object *o)
+{
+	uint64_t size;
+	struct core_reader r = core_read_table(o->calls, CORE_CALLS);
+	for (int list = 0; list < 2; list++)
+		for (uint64_t n = core_number(&r); n > 0 && !r.bad; n--)
+			core_skip(&r, 3);
+	for (uint64_t n = core_number(&r); n > 0 && !r.bad; n--)
+		core_string(&r, &size);
+	return r;
+}
+
+/* core_read_saves reads what the next function saves: its registers, and, unless changes is NULL, the offsets where that changes. It returns their number. */
+static uint64_t core_read_saves(struct core_reader *r, uint32_t *registers, uint32_t *changes)
+{
+	uint32_t at = 0;
+	*registers = (uint32_t)core_number(r);
+	uint64_t n = *registers ? core_number(r) : 0, read = 0;
+	for (; read < n && !r->bad; read++) {
+		at += (uint32_t)core_number(r);
+		if (changes)
+			changes[read] = at;
+	}
+	return read;
+}
+
+/* core_make_unwind reads the tables of an object; NULL: no memory. */
+static struct core_unwind *core_make_unwind(const waot_object *o)
+{
+	struct core_meta m;
+	struct core_func f;
+	struct core_reader start = core_read_landings(o), r = start;
+	uint64_t landings = core_number(&r), changes = 0;
+	uint32_t registers;
+	if (landings > (uint64_t)(r.end - r.at))
+		landings = 0;
+	for (uint64_t n = 0; n < landings; n++)
+		core_skip(&r, 2);
+	for (uint64_t n = core_number(&r); n > 0 && !r.bad; n--)
+		changes += core_read_saves(&r, &registers, NULL);
+	core_read_meta(o, &m);
+	uint64_t funcs = core_read_funcs(&m.r);
+	if (funcs > (uint64_t)(m.r.end - m.r.at))
+		funcs = 0;
+	struct core_unwind *u = (struct core_unwind *)core_map(NULL, sizeof *u + landings * sizeof *u->landings + (funcs + 1) * sizeof *u->frames + changes * sizeof *u->changes,
+		CORE_PROT_RW, CORE_MAP_ANON, -1, 0);
+	if (!u)
+		return NULL;
+	u->object = o;
+	u->landings = (struct core_landing *)(u + 1);
+	u->frames = (struct core_frame *)(u->landings + landings);
+	u->changes = (uint32_t *)(u->frames + funcs + 1);
+	r = start;
+	core_number(&r);
+	for (uint32_t at = 0; u->num_landings < landings; u->num_landings++) {
+		struct core_landing *l = &u->landings[u->num_landings];
+		l->from = at += (uint32_t)core_number(&r);
+		l->to = at + core_signed(&r);
+	}
+	uint32_t first = 0;
+	uint64_t saves = core_number(&r);
+	memset(&f, 0, sizeof f);
+	for (uint64_t n = 0; n < funcs && !m.r.bad; n++) {
+		struct core_frame *to = &u->frames[u->num_frames];
+		core_next_func(&m.r, &f);
+		to->first = first;
+		to->registers = 0;
+		if (n < saves)
+			first += (uint32_t)core_read_saves(&r, &to->registers, u->changes + first);
+		if (!f.imported && f.size) {
+			to->text = f.text;
+			to->bytes = f.frame;
+			u->num_frames++;
+		}
+	}
+	u->frames[u->num_frames].first = first;
+	return u;
+}
+
+static struct core_unwind *core_unwind_of(waot_instance *i)
+{
+	struct core_unwind *u = i->unwind;
+	if (u)
+		return u;
+	core_lock();
+	for (u = core_unwinds; u && u->object != i->object;)
+		u = u->next;
+	if (!u && (u = core_make_unwind(i->object))) {
+		u->next = core_unwinds;
+		core_unwinds = u;
+	}
+	core_unlock();
+	if (!u)
+		core_no_exception();
+	return i->unwind = u;
+}
+
+/* core_registers is where compiled code is, and the callee-saved registers that it has there. The order is that of the metadata, and known to the assembly below. */
+struct core_registers {
+#ifdef __x86_64__
+	uint64_t saved[5];              /* rbx, r12 to r15 */
+#else
+	uint64_t saved[17];             /* x19 to x27, v8 to v15 */
+#endif
+	uint64_t fp, pc, sp;
+};
+
+enum { CORE_SAVED = sizeof ((struct core_registers *)0)->saved / 8 };
+
+/* core_take_saved makes the registers those that are in a frame, whose first one is below at. */
+static void core_take_saved(struct core_registers *r, uint32_t which, uint64_t at)
+{
+	for (int n = 0; n < CORE_SAVED; n++)
+		if (which >> n & 1)
+			r->saved[n] = *(const uint64_t *)(at -= 8);
+}
+
+/* core_land_at reports whether the call that is under way in the frame of *r catches, and where. */
+static bool core_land_at(const struct core_unwind *u, uint64_t text, const struct core_frame *f, struct core_registers *r)
+{
+	uint64_t low = 0, high = u->num_landings;
+	uint32_t from = (uint32_t)(r->pc - text);
+	while (low < high) {
+		uint64_t middle = (low + high) / 2;
+		if (u->landings[middle].from < from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == u->num_landings || u->landings[low].from != from)
+		return false;
+	r->pc = text + u->landings[low].to;
+	r->sp = r->fp - f->bytes;
+	return true;
+}
+
+/* core_frame_of finds the function that a call in the text returns to; it may be the function's last instruction. NULL: none. */
+static const struct core_frame *core_frame_of(const struct core_unwind *u, uint32_t offset)
+{
+	uint64_t low = 0, high = u->num_frames;
+	while (low < high) {
+		uint64_t middle = (low + high) / 2;
+		if (u->frames[middle].text < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &u->frames[low - 1] : NULL;
+}
+
+/* core_leave_frame makes *r the caller's of the function. */
+static void core_leave_frame(const struct core_unwind *u, uint64_t text, const struct core_frame *f, struct core_registers *r)
+{
+	bool saved = false;
+	uint32_t offset = (uint32_t)(r->pc - text) - f->text;
+	/* What is at the return address may be another block. */
+	for (uint32_t n = f[0].first; n < f[1].first && u->changes[n] < offset; n++)
+		saved = !saved;
+	if (saved)
+		core_take_saved(r, f->registers, r->fp);
+	r->pc = ((const uint64_t *)r->fp)[1];
+	r->fp = *(const uint64_t *)r->fp;
+}
+
+/* core_unwind_to goes from frame to frame, from that of *r, whose call throws, to the innermost that catches, and returns its instance. NULL: none up to the C function that has called. */
+static waot_instance *core_unwind_to(struct core_registers *r)
+{
+	waot_instance *i = NULL;
+	for (uint64_t last = 0; r->fp > last;) {
+		last = r->fp;
+		if (!i || r->pc - i->text >= i->text_size)
+			i = core_of_text(r->pc);
+		if (!i)
+			return NULL;
+		const struct core_unwind *u = core_unwind_of(i);
+		const struct core_frame *f = core_frame_of(u, (uint32_t)(r->pc - i->text));
+		if (!f)
+			return NULL;
+		if (core_land_at(u, i->text, f, r))
+			return i;
+		core_leave_frame(u, i->text, f, r);
+	}
+	return NULL;
+}
+
+/* core_give makes an exception the one under way of the instance that catches it. If there is no room for the arguments, it knows no such tag, and needs a reference. */
+static void core_give(waot_instance *to, uint64_t tag, uint64_t ref, const uint64_t *args, uint64_t words)
+{
+	struct core_current *c = (struct core_current *)waot_moved(to, to->object->exception);
+	bool room = words <= to->object->exception_words;
+	if (!room && !ref)
+		ref = core_keep_exception(to, tag, args, words);
+	c->tag = tag;
+	c->ref = ref;
+	if (room)
+		memmove(c->args, args, 8 * words);
+}
+
+/* core_uncaught ends the innermost waot_try with an exception that a call in the frame of *r has thrown. */
+WAOT_NORETURN static void core_uncaught(waot_instance *i, const struct core_registers *r, uint64_t ref)
+{
+	struct core_raw raw[WAOT_MAX_FRAMES];
+	struct core_context *c = core_top;
+	waot_trap here, *t = c ? c->out : &here;
+	core_last_exception = ref;
+	if (t) {
+		t->code = WAOT_EXCEPTION;
+		t->status = 0;
+		t->instance = i;
+		t->exception = ref;
+		raw[0].instance = i;
+		raw[0].offset = r->pc - i->text;
+		raw[0].place = 0;
+		raw[0].function = UINT32_MAX;
+		core_resolve(t, raw, 0, core_walk(raw, 1, r->fp));
+		core_describe(t, NULL);
+		if (!c)
+			core_die(t->message);
+	}
+	waot_core_leave(c, WAOT_EXCEPTION);
+}
+
+/* What compiled code calls comes to these by way of waot_core_probe, so that what is left of the stack is enough for them: an overflow there is a trap, and none while the lock is held. */
+CORE_HIDDEN void waot_core_raise(void *exception, struct core_registers *r);
+CORE_HIDDEN uint64_t waot_core_ref(void *exception, uint64_t pc);
+CORE_HIDDEN void waot_core_open(void *exception, uint64_t ref, uint64_t pc);
+WAOT_NORETURN CORE_HIDDEN void waot_core_land(const struct core_registers *r);
+
+/* waot_core_raise makes *r that of the innermost frame that catches the exception under way. */
+__attribute__((used)) void waot_core_raise(void *exception, struct core_registers *r)
+{
+	const struct core_current *c = (const struct core_current *)exception;
+	const struct core_registers from = *r;
+	waot_instance *i = core_of_text(r->pc), *to = core_unwind_to(r);
+	if (to == i)
+		return;
+	uint64_t words = core_find_tag(i, c->tag).words;
+	if (to)
+		core_give(to, c->tag, c->ref, c->args, words);
+	else
+		core_uncaught(i, &from, c->ref ? c->ref : core_keep_exception(i, c->tag, c->args, words));
+}
+
+__attribute__((used)) uint64_t waot_core_ref(void *exception, uint64_t pc)
+{
+	struct core_current *c = (struct core_current *)exception;
+	if (!c->ref) {
+		waot_instance *i = core_of_text(pc);
+		c->ref = core_keep_exception(i, c->tag, c->args, core_find_tag(i, c->tag).words);
+	}
+	return c->ref;
+}
+
+/* core_known is the exception that a reference is of. */
+static const struct core_exception *core_known(uint64_t ref)
+{
+	core_lock();
+	const struct core_exception *x = core_exception_of(ref);
+	core_unlock();
+	if (!x)
+		core_die("a reference is of no exception, or of one that is gone");
+	return x;
+}
+
+__attribute__((used)) void waot_core_open(void *exception, uint64_t ref, uint64_t pc)
+{
+	const struct core_exception *x = core_known(ref);
+	(void)exception;
+	core_give(core_of_text(pc), x->tag, ref, x->args, x->words);
+}
+
+#ifdef __x86_64__
+#define CORE_STUB(name, to, last) \
+	".pushsection .text." name ",\"ax\",@progbits\n" \
+	".p2align 4\n" \
+	".globl " name "\n.type " name ", @function\n" \
+	name ":\n" \
+	".cfi_startproc\n" \
+	"endbr64\n" \
+	"sub $8, %rsp\n.cfi_def_cfa_offset 16\n" \
+	"call waot_core_probe\n" \
+	"add $8, %rsp\n.cfi_def_cfa_offset 8\n" \
+	"mov (%rsp), %" last "\n" \
+	"jmp " to "\n" \
+	".cfi_endproc\n.size " name ", . - " name "\n" \
+	".popsection\n"
+__asm__(
+	CORE_STUB("waot_exception_open", "waot_core_open", "rdx")
+	CORE_STUB("waot_exception_ref", "waot_core_ref", "rsi")
+	".pushsection .text.waot_raise,\"ax\",@progbits\n"
+	".p2align 4\n"
+	".globl waot_raise\n.type waot_raise, @function\n"
+	"waot_raise:\n"
+	".cfi_startproc\n"
+	"endbr64\n"
+	"mov (%rsp), %rax\n"
+	"sub $72, %rsp\n.cfi_def_cfa_offset 80\n"
+	"mov %rbx, (%rsp)\nmov %r12, 8(%rsp)\nmov %r13, 16(%rsp)\nmov %r14, 24(%rsp)\nmov %r15, 32(%rsp)\nmov %rbp, 40(%rsp)\nmov %rax, 48(%rsp)\n"
+	"call waot_core_probe\n"
+	"mov %rsp, %rsi\n"
+	"call waot_core_raise\n"
+	"mov %rsp, %rdi\n"
+	"jmp waot_core_land\n"
+	".cfi_endproc\n.size waot_raise, . - waot_raise\n"
+	".p2align 4\n"
+	".globl waot_core_land\n.hidden waot_core_land\n.type waot_core_land, @function\n"
+	"waot_core_land:\n"
+	".cfi_startproc\n.cfi_undefined %rip\n"
+	"mov (%rdi), %rbx\nmov 8(%rdi), %r12\nmov 16(%rdi), %r13\nmov 24(%rdi), %r14\nmov 32(%rdi), %r15\nmov 40(%rdi), %rbp\nmov 48(%rdi), %rax\nmov 56(%rdi), %rsp\n"
+	"notrack jmp *%rax\n"
+	".cfi_endproc\n.size waot_core_land, . - waot_core_land\n"
+	".popsection\n"
+	".pushsection waot_helpers,\"ax\",@progbits\n"
+	".p2align 4\n"
+	".globl waot_core_probe\n.hidden waot_core_probe\n.type waot_core_probe, @function\n"
+	"waot_core_probe:\n" /* changes nothing but flags */
+	".cfi_startproc\n"
+	".irp n, 1,2,3,4,5,6,7,8\norq $0, -4096*\\n(%rsp)\n.endr\n"
+	"ret\n"
+	".cfi_endproc\n.size waot_core_probe, . - waot_core_probe\n"
+	".popsection\n");
+#else
+#define CORE_STUB(name, to, last) \
+	".pushsection .text." name ",\"ax\",%progbits\n" \
+	".p2align 4\n" \
+	".globl " name "\n.type " name ", %function\n" \
+	name ":\n" \
+	".cfi_startproc\n" \
+	"hint #34\n" \
+	"mov " last ", x30\n.cfi_register x30, " last "\n" \
+	"bl waot_core_probe\n" \
+	"mov x30, " last "\n.cfi_restore x30\n" \
+	"b " to "\n" \
+	".cfi_endproc\n.size " name ", . - " name "\n" \
+	".popsection\n"
+__asm__(
+	CORE_STUB("waot_exception_open", "waot_core_open", "x2")
+	CORE_STUB("waot_exception_ref", "waot_core_ref", "x1")
+	".pushsection .text.waot_raise,\"ax\",%progbits\n"
+	".p2align 4\n"
+	".globl waot_raise\n.type waot_raise, %function\n"
+	"waot_raise:\n"
+	".cfi_startproc\n"
+	"hint #34\n"
+	"sub sp, sp, #160\n.cfi_def_cfa_offset 160\n"
+	"stp x19, x20, [sp]\nstp x21, x22, [sp, #16]\nstp x23, x24, [sp, #32]\nstp x25, x26, [sp, #48]\nstr x27, [sp, #64]\n"
+	"stp d8, d9, [sp, #72]\nstp d10, d11, [sp, #88]\nstp d12, d13, [sp, #104]\nstp d14, d15, [sp, #120]\n"
+	"stp x29, x30, [sp, #136]\n.cfi_offset x30, -16\n"
+	"bl waot_core_probe\n"
+	"mov x1, sp\n"
+	"bl waot_core_raise\n"
+	"mov x0, sp\n"
+	"b waot_core_land\n"
+	".cfi_endproc\n.size waot_raise, . - waot_raise\n"
+	".p2align 4\n"
+	".globl waot_core_land\n.hidden waot_core_land\n.type waot_core_land, %function\n"
+	"waot_core_land:\n"
+	".cfi_startproc\n.cfi_undefined x30\n"
+	"hint #34\n"
+	"ldp x19, x20, [x0]\nldp x21, x22, [x0, #16]\nldp x23, x24, [x0, #32]\nldp x25, x26, [x0, #48]\nldr x27, [x0, #64]\n"
+	"ldp d8, d9, [x0, #72]\nldp d10, d11, [x0, #88]\nldp d12, d13, [x0, #104]\nldp d14, d15, [x0, #120]\n"
+	"ldp x29, x30, [x0, #136]\nldr x1, [x0, #152]\n"
+	"mov sp, x1\n"
+	"ret\n" /* no landing pad for branches is there */
+	".cfi_endproc\n.size waot_core_land, . - waot_core_land\n"
+	".popsection\n"
+	".pushsection waot_helpers,\"ax\",%progbits\n"
+	".p2align 4\n"
+	".globl waot_core_probe\n.hidden waot_core_probe\n.type waot_core_probe, %function\n"
+	"waot_core_probe:\n" /* changes nothing but x16 */
+	".cfi_startproc\n"
+	"mov x16, sp\n"
+	".rept 8\nsub x16, x16, #4096\nstr xzr, [x16]\n.endr\n"
+	"ret\n"
+	".cfi_endproc\n.size waot_core_probe, . - waot_core_probe\n"
+	".popsection\n");
+#endif
+
+/* core_thrown_from makes *r that of the compiled code that has called a C function, by way of an adapter that has saved the registers. NULL: none has. */
+static waot_instance *core_thrown_from(struct core_registers *r, void *return_address, void *frame)
+{
+	const uint64_t fixed = 16; /* bytes of the adapter's own in front of the registers */
+	const waot_instance *by = core_adapter_of((uint64_t)return_address);
+	if (!by || by->object->abi != WAOT_ABI_EXCEPTIONS)
+		return NULL;
+	const uint64_t *adapter = *(const uint64_t *const *)frame;
+	core_take_saved(r, UINT32_MAX, (uint64_t)adapter - fixed);
+	r->fp = adapter[0];
+	r->pc = adapter[1];
+	r->sp = 0;
+	return core_of_text(r->pc);
+}
+
+/* core_throw throws an exception in a C function; ref is 0 if there is no reference to it. */
+WAOT_NORETURN static void core_throw(uint64_t tag, uint64_t ref, const uint64_t *args, uint64_t words, void *return_address, void *frame)
+{
+	struct core_registers r;
+	waot_instance *i = core_thrown_from(&r, return_address, frame);
+	if (!i)
+		waot_throw("an exception was thrown where no compiled code with exceptions has called");
+	const struct core_registers from = r;
+	waot_instance *to = core_unwind_to(&r);
+	if (!to)
+		core_uncaught(i, &from, ref ? ref : core_keep_exception(i, tag, args, words));
+	core_give(to, tag, ref, args, words);
+	waot_core_land(&r);
+}
+
+void waot_throw_exception_at(const waot_tag *tag, const uint64_t *args, void *return_address, void *frame)
+{
+	core_throw((uint64_t)tag, 0, args, core_find_tag(NULL, (uint64_t)tag).words, return_address, frame);
+}
+
+void waot_rethrow_at(waot_ref exception, void *return_address, void *frame)
+{
+	const struct core_exception *x = core_known(exception);
+	core_throw(x->tag, exception, x->args, x->words, return_address, frame);
+}
+
+const waot_tag *waot_exception_tag(waot_ref exception)
+{
+	core_lock();
+	const struct core_exception *x = core_exception_of(exception);
+	core_unlock();
+	return x ? (const waot_tag *)x->tag : NULL;
+}
+
+const uint64_t *waot_exception_args(waot_ref exception, uint32_t *words)
+{
+	core_lock();
+	const struct core_exception *x = core_exception_of(exception);
+	core_unlock();
+	if (words)
+		*words = x ? x->words : 0;
+	return x ? x->args : NULL;
+}
+
+void waot_exception_keep(waot_ref exception)
+{
+	core_lock();
+	struct core_exception *x = core_exception_of(exception);
+	if (x)
+		x->kept++;
+	core_unlock();
+}
+
+void waot_exception_release(waot_ref exception)
+{
+	core_lock();
+	struct core_exception *x = core_exception_of(exception);
+	if (x && x->kept)
+		x->kept--;
+	core_unlock();
+}
+
 /* ---- Signals ---- */
 
 /* core_machine is the part of the kernel's ucontext that holds registers, in words. */
@@ -1576,6 +2435,17 @@ static uint64_t core_first_caller(const uint64_t *u, uint64_t address)
 #endif
 }
 
+/* core_go_on makes the interrupted code leave to a waot_core_enter. */
+static void core_go_on(uint64_t *u, struct core_context *c, int code)
+{
+	u[CORE_ARG0] = (uint64_t)c;
+	u[CORE_ARG1] = (uint64_t)code;
+	u[CORE_PC] = (uint64_t)&waot_core_leave;
+#ifdef __aarch64__
+	u[CORE_PSTATE] &= ~0xc00ull; /* no branch is under way */
+#endif
+}
+
 int waot_handle_signal(int signal, void *info, void *context)
 {
 	uint64_t *u = (uint64_t *)context, pc = u[CORE_PC], address = 0;
@@ -1584,6 +2454,10 @@ int waot_handle_signal(int signal, void *info, void *context)
 	memcpy(&address, (char *)info + 16, 8);
 	if (code <= 0)
 		return 0; /* somebody has sent it */
+	if (core_scanning) { /* behind the stack */
+		core_go_on(u, core_scanning, 1);
+		return 1;
+	}
 	struct core_raw raw[WAOT_MAX_FRAMES];
 	struct core_site s = {0, 0, 0, 0};
 	uint32_t n = 0;
@@ -1624,17 +2498,13 @@ int waot_handle_signal(int signal, void *info, void *context)
 		t->code = s.code;
 		t->status = 0;
 		t->instance = i;
+		t->exception = 0;
 		core_resolve(t, raw, calls, n);
 		core_describe(t, NULL);
 		if (!c)
 			core_die(t->message);
 	}
-	u[CORE_ARG0] = (uint64_t)c;
-	u[CORE_ARG1] = s.code;
-	u[CORE_PC] = (uint64_t)&waot_core_leave;
-#ifdef __aarch64__
-	u[CORE_PSTATE] &= ~0xc00ull; /* no branch is under way */
-#endif
+	core_go_on(u, c, s.code);
 	return 1;
 }
 
@@ -1831,7 +2701,25 @@ static void core_lend(uint64_t address)
 	core_unlock();
 }
 
-/* core_fill sets the words of memories, tables and imported globals. */
+/* core_fill_tags sets the words of tags: that of a tag of the instance itself has its own address. */
+static int core_fill_tags(waot_instance *i, void *const *imports, waot_trap *t)
+{
+	for (uint64_t n = 0; n < core_num_tags(i->object); n++) {
+		const struct waot_tag_slot *s = &i->object->tags[n];
+		void *tag = waot_moved(i, s->word);
+		if (s->flags & 1) {
+			if (!(tag = *imports++))
+				return core_fail(t, WAOT_ERROR_IMPORT, "an imported tag is missing");
+			if (!core_same_type(core_find_tag(NULL, (uint64_t)tag).type, s->type))
+				return core_fail(t, WAOT_ERROR_IMPORT, "an imported tag has another type");
+			core_lend((uint64_t)tag);
+		}
+		core_set_word(i, s->word, tag);
+	}
+	return 0;
+}
+
+/* core_fill sets the words of memories, tables, imported globals and tags. */
 static int core_fill(waot_instance *i, struct core_meta *m, void *const *imports, waot_trap *t)
 {
 	const waot_object *o = i->object;
@@ -1874,7 +2762,7 @@ static int core_fill(waot_instance *i, struct core_meta *m, void *const *imports
 		core_lend((uint64_t)value);
 		core_set_word(i, o->instance + g.offset, value);
 	}
-	return 0;
+	return core_fill_tags(i, imports, t);
 }
 
 /* core_start runs init functions. */
@@ -2383,6 +3271,8 @@ static const char *core_filled(waot_instance *i)
 		if (g.imported)
 			core_put_word(i, copy, o->instance + g.offset);
 	}
+	for (uint64_t n = 0; n < core_num_tags(o); n++)
+		core_put_word(i, copy, o->tags[n].word);
 	return i->filled = copy;
 }
 
@@ -2495,8 +3385,14 @@ int waot_instance_reset(waot_instance *i, const waot_instance *caller, waot_trap
 		return core_fail(t, WAOT_ERROR_IMPORT, "another instance imports a memory or table, and needs more than it begins with");
 	if (!core_filled(i))
 		return core_fail(t, WAOT_ERROR_MEMORY, NULL);
+	core_lock();
+	core_set_state(i, CORE_CHANGING);
+	core_unlock();
+	bool restored = core_restore(i);
+	core_lock();
 	core_set_state(i, CORE_FAILED); /* until it is ready */
-	return core_restore(i) ? core_begin(i, t) : core_fail(t, WAOT_ERROR_MEMORY, NULL);
+	core_unlock();
+	return restored ? core_begin(i, t) : core_fail(t, WAOT_ERROR_MEMORY, NULL);
 }
 
 /* ---- Spare instances ---- */
@@ -2517,6 +3413,8 @@ static bool core_make_spare(waot_instance *i)
 		if (g.imported)
 			*(void **)waot_moved(i, o->instance + g.offset) = NULL;
 	}
+	for (uint64_t n = 0; n < core_num_tags(o); n++)
+		*(void **)waot_moved(i, o->tags[n].word) = NULL;
 	core_lock();
 	bool room = core_has_room(o);
 	if (room) {
@@ -2538,6 +3436,7 @@ void waot_instance_free(waot_instance *i)
 	if (shown) {
 		core_set_state(i, CORE_SPARE);
 		__atomic_store_n(&i->text_size, 0, __ATOMIC_RELEASE);
+		core_drop_exceptions(i);
 	}
 	core_unlock();
 	if (shown && !(filled && room && core_make_spare(i)))

@@ -257,7 +257,8 @@ struct start_pair waot_start_linked(uintptr_t *sp)
 		start_fail(&p, START_FAILED, "", "no room for the stack: more addresses are needed (ulimit -v), and --max-stack makes a program that needs less");
 	}
 	waot_sys_call(START_NR_mprotect, stack, START_GUARD, NONE, 0, 0, 0);
-	struct start_pair r = {(void *)(stack + START_GUARD + (long)size), sp};
+	core_stack_top = (uint64_t)(stack + START_GUARD + (long)size);
+	struct start_pair r = {(void *)core_stack_top, sp};
 	return r;
 }
 

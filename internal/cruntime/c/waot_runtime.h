@@ -21,6 +21,7 @@ extern "C" {
 /* The version of the binary interface that objects must have. */
 #define WAOT_ABI 4
 #define WAOT_ABI_CHECKED 5 /* of objects with explicit bounds checks */
+#define WAOT_ABI_EXCEPTIONS 7 /* of objects with exceptions */
 
 /* A page of a memory, in bytes. */
 #define WAOT_PAGE 65536u
@@ -33,6 +34,13 @@ struct waot_slot {
 	                         * 16 the memory exported as "memory", if it is not the first */
 };
 
+struct waot_tag_slot {
+	void **word;            /* the word that holds the address of the tag */
+	const void *type;       /* the record of its type */
+	uint64_t flags;         /* 1 imported */
+	uint64_t words;         /* of the arguments */
+};
+
 struct waot_object {
 	uint64_t abi;
 	const char *text;       uint64_t text_size;
@@ -42,6 +50,9 @@ struct waot_object {
 	const struct waot_slot *memories;   uint64_t num_memories;
 	const struct waot_slot *tables;     uint64_t num_tables;
 	const char *adapters;   uint64_t adapters_size;
+	/* Objects with exceptions only. */
+	char *exception;        uint64_t exception_words;
+	const struct waot_tag_slot *tags;   uint64_t num_tags;
 };
 
 typedef struct waot_object waot_object;
@@ -58,6 +69,9 @@ typedef uint64_t waot_ref;
 /* waot_host_ref is a reference to entry n of a table of the host's own; waot_host_index is n. n is below 2^62. */
 static inline waot_ref waot_host_ref(uint64_t n) { return n << 2 | 2; }
 static inline uint64_t waot_host_index(waot_ref r) { return r >> 2; }
+
+/* A tag of exceptions. Its address stands for it; the contents are the runtime's, and those of a module's tag are others. */
+typedef struct waot_tag { const void *type; uint64_t words; } waot_tag;
 
 /* A memory, and a table, as they are now. The base stays; the size grows. */
 typedef struct waot_memory { uint8_t *base; uint64_t size; } waot_memory;            /* size in bytes */
@@ -79,6 +93,7 @@ enum {
 	WAOT_TRAP_NULL_REFERENCE = 11,
 	WAOT_THROWN = 64,       /* a C function called waot_throw */
 	WAOT_EXIT = 65,         /* the program called proc_exit; the field status has its argument */
+	WAOT_EXCEPTION = 66,    /* an exception that no compiled code has caught; the field exception refers to it */
 	/* What instantiation and resets may return besides. */
 	WAOT_ERROR_ABI = -1,     /* the object and this runtime do not fit together */
 	WAOT_ERROR_CPU = -2,     /* the code needs another processor */
@@ -108,6 +123,7 @@ typedef struct waot_trap {
 	char function[64];      /* name of the function that trapped, as in the message, cut to fit; "" if it has none */
 	uint32_t offset;        /* of the instruction in the Wasm module */
 	waot_instance *instance;/* where it happened, NULL if not in compiled code */
+	waot_ref exception;     /* of WAOT_EXCEPTION, else 0 */
 	uint32_t num_frames;    /* innermost first, functions that the compiler inlined included */
 	waot_frame frames[WAOT_MAX_FRAMES];
 } waot_trap;
@@ -123,6 +139,27 @@ WAOT_NORETURN void waot_throw(const char *text);
 
 /* waot_exit_guest ends the innermost waot_try with WAOT_EXIT; without one, the process. */
 WAOT_NORETURN void waot_exit_guest(int32_t status);
+
+/* Exceptions. A function that compiled code has called throws one with waot_throw_exception, or again with waot_rethrow. Compiled code around the call catches it; if none up to the
+ * next C function does, it ends the innermost waot_try with WAOT_EXCEPTION, as a trap would. So a C function that is to let exceptions pass, or to catch them, calls compiled code in waot_try,
+ * and may rethrow what that gives it. Both must stand in the very function that compiled code has called, as waot_caller must, and like a trap they leave it without a return.
+ * Elsewhere they end the innermost waot_try with WAOT_THROWN. The arguments are words: floats by their bits, a v128 as two words, from an even one on. */
+#define waot_throw_exception(tag, args) waot_throw_exception_at((tag), (args), __builtin_return_address(0), __builtin_frame_address(0))
+#define waot_rethrow(exception) waot_rethrow_at((exception), __builtin_return_address(0), __builtin_frame_address(0))
+WAOT_NORETURN void waot_throw_exception_at(const waot_tag *tag, const uint64_t *args, void *return_address, void *frame);
+WAOT_NORETURN void waot_rethrow_at(waot_ref exception, void *return_address, void *frame);
+
+/* waot_tag_init makes a tag of the program's own, whose type is that of tag n of an object. Generated headers wrap it. */
+void waot_tag_init(waot_tag *tag, const waot_object *object, uint32_t n);
+
+/* waot_exception_tag returns the tag of an exception, or NULL if the reference is of none; waot_exception_args the words of its arguments, and their number unless words is NULL. */
+const waot_tag *waot_exception_tag(waot_ref exception);
+const uint64_t *waot_exception_args(waot_ref exception, uint32_t *words);
+
+/* An exception lives while compiled code, another exception or the stack of the thread refers to it, or it is the last one that ended a waot_try of the thread. For C code that holds a reference
+ * elsewhere, waot_exception_keep keeps it until waot_exception_release has been called as often. With the instance whose code made it, it is gone. */
+void waot_exception_keep(waot_ref exception);
+void waot_exception_release(waot_ref exception);
 
 /* waot_print writes the message, with the whole name, and the backtrace to a file descriptor. It raises no SIGPIPE. In all texts here, characters of names that
  * could steer a terminal or break the line are written as \xNN or \u{N}. */
@@ -140,7 +177,7 @@ waot_instance *waot_instance_of(const waot_object *object);
 waot_instance *waot_instance_map(const waot_object *object, waot_trap *trap);
 
 /* waot_instance_init reserves memories and tables, runs the init function and then initialize, if it is not NULL, in the instance. imports are
- * the imported memories, tables and globals in this order: bases, and addresses of values. It returns 0 or a code, also in *trap. */
+ * the imported memories, tables, globals and tags in this order: bases, addresses of values, and tags. It returns 0 or a code, also in *trap. */
 int waot_instance_init(waot_instance *instance, void *const *imports, void (*initialize)(void), waot_trap *trap);
 
 /* waot_instance_free ends a further instance. No code of it may run or be called any more. Up to 16 of an object, if they do not have more than 64 MiB
@@ -196,6 +233,9 @@ uint64_t waot_table_grow(void *base, uint64_t elements, uint64_t init);
 void waot_memmove(void *to, const void *from, uint64_t bytes);
 void waot_memset(void *to, uint64_t byte, uint64_t bytes);
 void waot_table_fill(void *to, uint64_t word, uint64_t words);
+WAOT_NORETURN void waot_raise(void *exception);
+void waot_exception_open(void *exception, uint64_t ref);
+uint64_t waot_exception_ref(void *exception);
 
 /* For generated headers. */
 static inline waot_memory waot_memory_at(void *base)

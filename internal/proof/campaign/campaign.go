@@ -31,6 +31,7 @@ type Config struct {
 	Vectors  bool          // the programs have vectors
 	Typed    bool          // the programs have typed function references, and no vectors
 	Tails    bool          // the programs have tail calls
+	Throws   bool          // the programs have exceptions, those of odd seeds of the legacy proposal too, which the judge does not know: then the CLIF interpreter judges
 	For      time.Duration // ends the campaign earlier; 0 does not
 	Workers  int           // 0 means 1
 	Targets  []string
@@ -146,6 +147,7 @@ type Figures struct {
 	Operators, VectorOperators             int // of which the functions are made
 	Unsupported                            int // compilations
 	OutOfSteps                             int // modules that the CLIF interpreter did not finish, so that nothing else was compared
+	Unjudged                               int // modules that the judge does not know, compared with the CLIF interpreter alone
 	Cut                                    int // modules compared up to a stack overflow only, as host calls show how deep it was
 	Starts                                 int // of processes
 	PeakBytes                              uint64
@@ -199,6 +201,7 @@ func (f *Figures) add(g *Figures) {
 	f.VectorOperators += g.VectorOperators
 	f.Unsupported += g.Unsupported
 	f.OutOfSteps += g.OutOfSteps
+	f.Unjudged += g.Unjudged
 	f.Cut += g.Cut
 	f.Failures = append(f.Failures, g.Failures...)
 }
@@ -217,6 +220,7 @@ func (f *Figures) String() string {
 		100*float64(f.VectorOperators)/float64(max(f.Operators, 1)))
 	fmt.Fprintf(&b, "processes: %d, at most %d MiB each; compilations that need what is not supported: %d\n", f.Starts, f.PeakBytes>>20, f.Unsupported)
 	fmt.Fprintf(&b, "modules for which the CLIF interpreter ran out of steps: %d\n", f.OutOfSteps)
+	fmt.Fprintf(&b, "modules that the judge does not know: %d\n", f.Unjudged)
 	fmt.Fprintf(&b, "modules that show the host how deep the stack is, compared up to its overflow: %d\n", f.Cut)
 	fmt.Fprintf(&b, "differences: %d\n", len(f.Failures))
 	for i := range f.Failures {
@@ -294,6 +298,8 @@ func (cfg *Config) program(seed uint64) *randprog.Program {
 		return randprog.GenerateTyped(seed, false)
 	case cfg.Tails:
 		return randprog.GenerateTails(seed)
+	case cfg.Throws:
+		return randprog.GenerateExceptions(seed/2, seed%2 > 0, false)
 	case cfg.Vectors:
 		torn := !slices.ContainsFunc(cfg.Targets, func(t string) bool { return compile.GOARCH(t) != "amd64" })
 		return randprog.GenerateVectors(seed, false, torn)
@@ -356,12 +362,9 @@ func (w *worker) close() {
 func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 	f := &Figures{}
 	p := w.cfg.program(seed)
-	want, _, err := randprog.Judge(ctx, p)
+	want, err := w.judge(ctx, p, f, seed)
 	if err != nil {
-		return f, fmt.Errorf("the judge: %w", err)
-	}
-	if err := f.describe(ctx, p, want); err != nil {
-		return &Figures{}, err
+		return f, err
 	}
 	fail := func(v *Variant, name string, got *randprog.Outcome) {
 		if d := got.Diff(want); d != "" {
@@ -381,6 +384,10 @@ func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 		f.OutOfSteps++
 		return f, nil
 	}
+	if want == nil {
+		want = plain
+		f.Modules, f.Unjudged, f.Bytes, f.Calls = 1, 1, len(p.Wasm), len(want.Calls)
+	}
 	fail(nil, Interpreter, plain)
 	want = randprog.Reference(want, plain)
 	fail(optimised(), optimised().Name, w.interpret(p, optimised(), nil, interp.Options{Context: ctx, MaxSteps: 8 * wholeLimits.MaxSteps}))
@@ -398,6 +405,25 @@ func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 		}
 	}
 	return f, nil
+}
+
+// judge returns the outcome under the judge, and describes the program; nil if the judge does not know it, or panics itself, as it does for some exceptions.
+func (w *worker) judge(ctx context.Context, p *randprog.Program, f *Figures, seed uint64) (*randprog.Outcome, error) {
+	if w.cfg.Throws && seed%2 > 0 {
+		return nil, nil
+	}
+	want, _, err := randprog.Judge(ctx, p)
+	switch {
+	case randprog.JudgePanics(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("the judge: %w", err)
+	}
+	if err := f.describe(ctx, p, want); err != nil {
+		*f = Figures{}
+		return nil, err
+	}
+	return want, nil
 }
 
 // describe counts what the program is and does.

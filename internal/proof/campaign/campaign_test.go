@@ -163,6 +163,20 @@ func TestTyped(t *testing.T) {
 	}
 }
 
+// TestThrows is TestCampaign with exceptions.
+func TestThrows(t *testing.T) {
+	targets, command := commands(t)
+	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](10, 16, 100))
+	f, err := campaign.Run(t.Context(), campaign.Config{N: n, Throws: true, Workers: 2, Targets: targets, Command: command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%v", f)
+	if len(f.Failures) > 0 || f.Unsupported > 0 || f.OutOfSteps > 0 || f.Modules != int(n) || f.Unjudged > int(n)*2/3 {
+		t.Error("see above")
+	}
+}
+
 // TestResumedInlined: in some random modules a function that can be resumed, or one that it is inlined in, is copied where it was resumed.
 func TestResumedInlined(t *testing.T) {
 	modules, copied := 0, 0

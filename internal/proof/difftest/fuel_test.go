@@ -67,6 +67,9 @@ func TestFuelRandom(t *testing.T) {
 		if seed%8 == 6 {
 			p = randprog.GenerateTails(seed + 1)
 		}
+		if seed%8 == 4 {
+			p = randprog.GenerateOwnExceptions(seed+1, false, seed%16 == 4)
+		}
 		p.Reset = false // between calls: it would trap, too
 		used, ok := compareFuel(t, seed, p, plenty, false)
 		if !ok {
@@ -94,22 +97,37 @@ func TestFuelRandom(t *testing.T) {
 	}
 }
 
-// compareFuel runs a program with n units, and returns how many it used by its own count; ok is false if it cannot be compared.
+// compareFuel is compareFuelWith wazero.
 func compareFuel(t *testing.T, seed uint64, p *randprog.Program, n int64, slack bool) (used int64, ok bool) {
+	t.Helper()
+	return compareFuelWith(t, seed, p, n, slack, func(p *randprog.Program) (*randprog.Outcome, error) {
+		want, left, err := randprog.Judge(context.Background(), p, fuelcount.Global)
+		if err != nil {
+			return nil, err
+		}
+		want.Fuel = max(0, int64(left[0])) // below 0 behind another trap in a block that does not compare
+		return want, nil
+	})
+}
+
+// compareFuelWith runs a program with n units, and returns how many it used by its own count, as the judge executes it; ok is false if it cannot be compared.
+func compareFuelWith(t *testing.T, seed uint64, p *randprog.Program, n int64, slack bool, judge func(*randprog.Program) (*randprog.Outcome, error)) (used int64, ok bool) {
 	t.Helper()
 	q := *p
 	var err error
 	if q.Wasm, err = fuelcount.Exact(p.Wasm, n); err != nil {
 		t.Fatal(err)
 	}
-	want, left, err := randprog.Judge(context.Background(), &q, fuelcount.Global)
-	if err != nil {
+	want, err := judge(&q)
+	switch {
+	case randprog.JudgePanics(err):
+		return 0, false
+	case err != nil:
 		t.Fatalf("seed %d: %v", seed, err)
 	}
-	if want.Overflow != nil {
+	if want.Overflow != nil || want.TooLong() {
 		return 0, false
 	}
-	want.Fuel = max(0, int64(left[0])) // below 0 behind another trap in a block that does not compare
 	if want.Start.Trapped() {
 		want.Fuel = 0 // nobody can ask a module that could not be instantiated
 	}
@@ -278,5 +296,51 @@ func TestFuelIdioms(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFuelExceptions compares what random modules with exceptions of either proposal have left with what they count themselves in the CLIF interpreter: wazero does not know the legacy one, and has
+// other limits of the stack, where exceptions may bring those that call it on.
+func TestFuelExceptions(t *testing.T) {
+	const plenty = 100_000
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](20, 40, 300))
+	judge := func(p *randprog.Program) (*randprog.Outcome, error) {
+		q := *p
+		q.Counter = fuelcount.Global
+		o := randprog.Run(&interpengine.Engine{Options: interp.Options{MaxSteps: 30_000_000}}, &q)
+		o.Fuel = max(0, o.Fuel)
+		return o.WithoutPlaces(), nil
+	}
+	whole, stopped, skipped := 0, 0, 0
+	for seed := *seedFlag; seed < *seedFlag+count; seed++ {
+		p := randprog.GenerateOwnExceptions(2*seed+1, seed%3 > 0, seed%5 == 0)
+		p.Reset = false
+		used, ok := compareFuelWith(t, seed, p, plenty, false, judge)
+		switch {
+		case !ok:
+			skipped++
+			continue
+		case used < plenty:
+			whole++
+			compareFuelWith(t, seed, p, plenty, true, judge)
+		default:
+			stopped++
+		}
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		for _, n := range []int64{used - 1, rnd.Int64N(used + 1), rnd.Int64N(min(used, 300) + 1)} {
+			if n >= 0 && n < used {
+				if _, ok := compareFuelWith(t, seed, p, n, false, judge); ok {
+					stopped++
+				}
+			}
+		}
+		if t.Failed() {
+			save(t, seed, p)
+			return
+		}
+	}
+	t.Logf("%d modules ran to their end, %d runs stopped for want of fuel; %d were not compared, as they run out of stack or steps", whole, stopped, skipped)
+	if whole < int(count)/3 || stopped < whole {
+		t.Error("too few")
 	}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // refGen generates modules that are full of references to host objects:
-// parameters (some of them on the stack), locals, loops, branches, calls, growth, tables
-// and globals. The imports, module "host", are
+// parameters (some of them on the stack), locals, loops, branches, calls, growth, tables,
+// globals, and exceptions that have one. The imports, module "host", are
 //
 //	0 point    ()                        the place where references are compared
 //	1 take     (ref, ref) -> ref         the same, gives the first that is not null
@@ -26,6 +26,7 @@ type refGen struct {
 	results []byte
 	refs    int // locals of type ref, parameters included
 	depth   int
+	kinds   int // of statements: the last ones throw and catch
 	budget  int
 }
 
@@ -56,9 +57,12 @@ func sleb(x int) (b []byte) {
 	return append(b, byte(x)&0x7F)
 }
 
-// refModule is the module of a seed, and its numbers of functions and parameters, and the types of results.
-func refModule(seed uint64) (wasm []byte, funcs, params int, results []byte) {
-	g := &refGen{r: rand.New(rand.NewPCG(seed, 99))}
+// refModule is the module of a seed, with exceptions if throws is set, and its numbers of functions and parameters, and the types of results.
+func refModule(seed uint64, throws bool) (wasm []byte, funcs, params int, results []byte) {
+	g := &refGen{r: rand.New(rand.NewPCG(seed, 99)), kinds: 15}
+	if throws {
+		g.kinds = 19
+	}
 	g.funcs = 1 + g.r.IntN(4)
 	g.params = []int{1, 2, 3, 7, 9, 12}[g.r.IntN(6)]
 	g.results = []byte(refResults[g.r.IntN(len(refResults))])
@@ -73,8 +77,8 @@ func refModule(seed uint64) (wasm []byte, funcs, params int, results []byte) {
 		return cat([]byte{id}, uleb(len(b)), b)
 	}
 	body := cat(uleb(g.params+1), bytesOf(0x6F, g.params), []byte{0x7F}, uleb(len(g.results)), g.results)
-	types := cat([]byte{5, 0x60, 0, 0, 0x60, 2, 0x6F, 0x6F, 1, 0x6F, 0x60, 2, 0x7F, 0x6F, 0, 0x60}, body,
-		[]byte{0x60, 1, 0x6F, 2, 0x7D, 0x6F})
+	types := cat([]byte{6, 0x60, 0, 0, 0x60, 2, 0x6F, 0x6F, 1, 0x6F, 0x60, 2, 0x7F, 0x6F, 0, 0x60}, body,
+		[]byte{0x60, 1, 0x6F, 2, 0x7D, 0x6F, 0x60, 1, 0x6F, 0})
 	name := func(s string) []byte { return append([]byte{byte(len(s))}, s...) }
 	imports := cat([]byte{refImports}, name("host"), name("point"), []byte{0, 0}, name("host"), name("take"), []byte{0, 1},
 		name("host"), name("again"), []byte{0, 2}, name("host"), name("measure"), []byte{0, 4})
@@ -87,7 +91,7 @@ func refModule(seed uint64) (wasm []byte, funcs, params int, results []byte) {
 		codes = cat(codes, uleb(len(code)), code)
 	}
 	wasm = cat([]byte{0, 'a', 's', 'm', 1, 0, 0, 0}, section(1, types), section(2, imports), section(3, funcSec),
-		section(4, []byte{2, 0x6F, 1, refTable, refTable + 6, 0x70, 0, byte(g.funcs)}), section(5, []byte{1, 1, 0, 3}),
+		section(4, []byte{2, 0x6F, 1, refTable, refTable + 6, 0x70, 0, byte(g.funcs)}), section(5, []byte{1, 1, 0, 3}), section(13, []byte{1, 0, 5}),
 		section(6, []byte{3}, []byte{0x7F, 1, 0x41}, sleb(refFuel), []byte{0x0B}, []byte{0x6F, 1, 0xD0, 0x6F, 0x0B}, []byte{0x6F, 1, 0xD0, 0x6F, 0x0B}),
 		section(7, exports), section(9, []byte{1, 2, 1, 0x41, 0, 0x0B, 0}, elems), section(10, codes))
 	return wasm, g.funcs, g.params, g.results
@@ -177,7 +181,16 @@ func (g *refGen) stmts(n int) {
 }
 
 func (g *refGen) stmt() {
-	switch g.r.IntN(15) {
+	switch g.r.IntN(g.kinds) {
+	case 15:
+		g.cond()
+		g.emit(0x04, 0x40)
+		g.ref(1)
+		g.emit(0x08, 0, 0x0B) // throw
+	case 16, 17:
+		g.try()
+	case 18:
+		g.tryTable()
 	case 12, 13:
 		g.emit(0x41, byte(g.r.IntN(2)), 0x40, 0, 0x1A) // memory.grow
 	case 14:
@@ -229,6 +242,41 @@ func (g *refGen) stmt() {
 		g.depth--
 		g.emit(0x0B)
 	}
+}
+
+// try is a try with a catch or a catch_all, of which one may throw the same exception again.
+func (g *refGen) try() {
+	rethrow := func() {
+		if g.r.IntN(4) == 0 {
+			g.cond()
+			g.emit(0x04, 0x40, 0x09, 1, 0x0B)
+		}
+	}
+	g.emit(0x06, 0x40)
+	g.depth++
+	g.stmts(1 + g.r.IntN(4))
+	kinds := 1 + g.r.IntN(3)
+	if kinds&1 != 0 {
+		g.emit(0x07, 0, 0x21, g.local())
+		g.stmts(g.r.IntN(4))
+		rethrow()
+	}
+	if kinds&2 != 0 {
+		g.emit(0x19)
+		g.stmts(g.r.IntN(4))
+		rethrow()
+	}
+	g.depth--
+	g.emit(0x0B)
+}
+
+// tryTable is a try_table that catches all.
+func (g *refGen) tryTable() {
+	g.emit(0x02, 0x40, 0x1F, 0x40, 1, 2, 0)
+	g.depth += 2
+	g.stmts(1 + g.r.IntN(4))
+	g.depth -= 2
+	g.emit(0x0B, 0x0B)
 }
 
 // cond pushes an i32.

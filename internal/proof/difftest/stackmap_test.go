@@ -1,6 +1,7 @@
 package difftest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -95,9 +96,20 @@ func object(n, d int) int { return 100*d + n + 1 }
 // references of several are in one frame, those that live across what was the call too.
 func TestStackMaps(t *testing.T) {
 	count := testenv.Cases[uint64](60, 60, 150)
+	compareStackMaps(t, count, false, 1000)
+}
+
+// TestStackMapsOfThrows is the same with exceptions. Their handlers are where most of the repeated comparisons are.
+func TestStackMapsOfThrows(t *testing.T) {
+	compareStackMaps(t, testenv.Cases[uint64](30, 60, 150), true, 300)
+}
+
+// compareStackMaps compares those of count modules. One in dead references may be listed though it is not live.
+func compareStackMaps(t *testing.T, count uint64, throws bool, dead int) {
+	t.Helper()
 	points, frames, refs, extra, inlined := 0, 0, 0, 0, 0
 	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
-		wasm, funcs, params, results := refModule(seed)
+		wasm, funcs, params, results := refModule(seed, throws)
 		for _, how := range []refLevel{{opt.O0, false}, {opt.O1, false}, {opt.O1, true}} {
 			live, calls, err := interpRefs(wasm, funcs, params, results, how, false)
 			if err != nil {
@@ -127,7 +139,7 @@ func TestStackMaps(t *testing.T) {
 		}
 	}
 	t.Logf("%d calls of the host, %d frames, %d references, %d of them dead; others are inlined in %d functions", points, frames, refs, extra, inlined)
-	if extra > refs/1000 {
+	if extra > refs/dead {
 		t.Errorf("too many dead references are listed")
 	}
 	if inlined < int(count)/3 {
@@ -197,8 +209,7 @@ func interpRefs(wasm []byte, funcs, params int, types []byte, how refLevel, drop
 	s := interp.NewStore(interp.Options{})
 	numbers := func(refs []uint64) (out []int) {
 		for _, r := range refs {
-			x, _ := s.ExternValue(r).(int)
-			out = append(out, x)
+			out = append(out, objectOf(s, r))
 		}
 		return out
 	}
@@ -208,7 +219,7 @@ func interpRefs(wasm []byte, funcs, params int, types []byte, how refLevel, drop
 			var objects []int
 			for _, b := range l.Bits {
 				if b != 0 {
-					objects = append(objects, s.ExternValue(b).(int))
+					objects = append(objects, objectOf(s, b))
 				}
 			}
 			outer := len(p.frames)
@@ -269,12 +280,31 @@ func interpRefs(wasm []byte, funcs, params int, types []byte, how refLevel, drop
 	for i := range funcs {
 		f, _ := inst.Export(exported(i))
 		results, err := f.(*interp.Function).Call(arguments(uint64(i + 1)))
-		if err != nil {
+		var x *interp.Exception
+		switch {
+		case errors.As(err, &x):
+			tr.points = append(tr.points, refPoint{what: fmt.Sprint("exception", numbers(x.Args()))})
+			continue
+		case err != nil:
 			return nil, 0, err
 		}
 		tr.points = append(tr.points, refPoint{what: fmt.Sprint("results", numbers(refsAmong(results, types)))})
 	}
 	return tr, inlined, nil
+}
+
+// exceptionObject is added to the object that an exception has to get the number of the exception.
+const exceptionObject = 1_000_000
+
+// objectOf is the number of what a reference of the interpreter refers to.
+func objectOf(s *interp.Store, ref uint64) int {
+	switch x := s.ExternValue(ref).(type) {
+	case int:
+		return x
+	case *interp.Exception:
+		return exceptionObject + objectOf(s, x.Args()[0])
+	}
+	return 0
 }
 
 // refsAmong are the words of type ref among the results of a function.
@@ -328,7 +358,14 @@ func nativeRefs(wasm []byte, funcs, params int, types []byte, how refLevel) (*re
 			return nil, err
 		}
 		results := make([]uint64, len(types))
-		if err := f.Call(n.arguments(uint64(i+1)), results); err != nil {
+		err = f.Call(n.arguments(uint64(i+1)), results)
+		var x *inproc.Exception
+		switch {
+		case errors.As(err, &x):
+			number, _ := x.Refs()[0].(int)
+			n.tr.points = append(n.tr.points, refPoint{what: fmt.Sprint("exception", []int{number})})
+			continue
+		case err != nil:
 			return nil, err
 		}
 		found, err := n.numbers(refsAmong(results, types))
@@ -378,13 +415,25 @@ func (n *nativeRefHost) arguments(x uint64) []uint64 {
 // numbers are the objects that references denote, 0 for null.
 func (n *nativeRefHost) numbers(refs []uint64) (out []int, err error) {
 	for _, r := range refs {
-		x, ok := n.s.Extern(r).(int)
+		x, ok := n.object(r)
 		if !ok && r != 0 {
 			err = fmt.Errorf("%#x denotes nothing", r)
 		}
 		out = append(out, x)
 	}
 	return out, err
+}
+
+// object is the number of what a reference refers to; ok is false if that is nothing.
+func (n *nativeRefHost) object(ref uint64) (number int, ok bool) {
+	switch x := n.s.Extern(ref).(type) {
+	case int:
+		return x, true
+	case *inproc.Exception:
+		number, _ = x.Refs()[0].(int)
+		return exceptionObject + number, true
+	}
+	return 0, false
 }
 
 func (n *nativeRefHost) note(what string, c *inproc.Caller, args ...uint64) error {
@@ -396,7 +445,7 @@ func (n *nativeRefHost) note(what string, c *inproc.Caller, args ...uint64) erro
 			if r == 0 {
 				continue
 			}
-			x, ok := n.s.Extern(r).(int)
+			x, ok := n.object(r)
 			if !ok {
 				garbage = fmt.Errorf("a stack map lists a slot with %#x in function %d", r, f.Func)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/waot-project/waot/clif/opt"
@@ -170,7 +171,7 @@ func wordsOf(t host.ValType) int {
 func (r *run) wazero(ctx context.Context, wasm []byte, rc wazero.RuntimeConfig) (*effects, error) {
 	var stdout, stderr bytes.Buffer
 	e := &effects{}
-	rt := wazero.NewRuntimeWithConfig(ctx, rc.WithCoreFeatures(api.CoreFeaturesV2))
+	rt := wazero.NewRuntimeWithConfig(ctx, rc.WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesTailCall))
 	defer rt.Close(ctx)
 	w, err := wasiModule(ctx, rt, r.config(&stdout, &stderr))
 	if err != nil {

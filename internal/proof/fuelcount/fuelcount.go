@@ -28,6 +28,9 @@ func Exact(wasm []byte, fuel int64) ([]byte, error) {
 	c := &counter{global: uint32(len(m.Globals))}
 	m.Globals = append(m.Globals, wasmedit.Global{Type: wasmfront.GlobalType{Type: wasmfront.I64, Mutable: true},
 		Init: []wasmfront.ConstOp{{Op: wasmfront.OpI64Const, Bits: uint64(fuel)}}})
+	for i := range m.Tags {
+		c.tags = append(c.tags, len(m.Tags[i].Type.Params))
+	}
 	for i := range m.Funcs {
 		if f := &m.Funcs[i]; f.Import == nil {
 			c.body(f)
@@ -41,6 +44,7 @@ func Exact(wasm []byte, fuel int64) ([]byte, error) {
 // counter instruments function bodies.
 type counter struct {
 	global uint32
+	tags   []int // how many values exceptions have, by tag
 	code   []wasmedit.Inst
 	blocks []block
 	live   bool
@@ -56,6 +60,9 @@ type block struct {
 	entered bool
 	left    bool // some branch leads to its end
 	carried int  // values that a branch to it takes along
+	// Of a block that catches: what a try_table catches; whether anything may be thrown in it, or, behind a catch, may not have been caught.
+	catches []wasmfront.Catch
+	thrown  bool
 }
 
 func (c *counter) body(f *wasmedit.Func) {
@@ -83,6 +90,11 @@ func (c *counter) count(in *wasmedit.Inst, size uint32) {
 		c.cost += int64(c.blocks[len(c.blocks)-1-int(in.Index)].carried) / 8
 	case wasmfront.OpReturn:
 		c.cost += int64(c.blocks[0].carried) / 8
+	case wasmfront.OpThrow:
+		c.cost += int64(c.tags[in.Index]) / 8
+	}
+	if mayThrow(name) {
+		c.throwIn(len(c.blocks))
 	}
 	c.effect = c.effect || hasEffect(name)
 	if shift, ok := bulk[name]; ok {
@@ -103,13 +115,13 @@ func (c *counter) operator(in wasmedit.Inst) {
 	}
 	top := &c.blocks[len(c.blocks)-1]
 	switch in.Op {
-	case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpIf:
-		b := block{op: in.Op, entered: c.live, carried: len(in.Type.Results)}
+	case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpIf, wasmfront.OpTryTable, wasmfront.OpTry:
+		b := block{op: in.Op, entered: c.live, carried: len(in.Type.Results), catches: in.Catches}
 		if in.Op == wasmfront.OpLoop {
 			b.carried = len(in.Type.Params)
 		}
 		c.blocks = append(c.blocks, b)
-		if c.live && in.Op != wasmfront.OpBlock {
+		if c.live && (in.Op == wasmfront.OpLoop || in.Op == wasmfront.OpIf) {
 			behind(in.Op == wasmfront.OpLoop)
 		}
 	case wasmfront.OpElse:
@@ -119,6 +131,7 @@ func (c *counter) operator(in wasmedit.Inst) {
 			behind(false)
 		}
 	case wasmfront.OpEnd:
+		c.endCatching(len(c.blocks) - 1)
 		b := *top
 		c.blocks = c.blocks[:len(c.blocks)-1]
 		switch {
@@ -126,6 +139,21 @@ func (c *counter) operator(in wasmedit.Inst) {
 			c.finish()
 		case !b.entered || b.op == wasmfront.OpLoop:
 		case b.op == wasmfront.OpIf || b.left:
+			c.live = true
+			behind(false)
+		}
+	case wasmfront.OpCatch, wasmfront.OpCatchAll:
+		top.left = top.left || c.live
+		top.op = wasmfront.OpCatch
+		if c.live = top.entered && top.thrown; c.live {
+			top.thrown = in.Op == wasmfront.OpCatch
+			behind(false)
+		}
+	case wasmfront.OpDelegate:
+		n := len(c.blocks) - 1
+		c.endCatching(n - int(in.Index))
+		left := top.left && top.entered
+		if c.blocks = c.blocks[:n]; left {
 			c.live = true
 			behind(false)
 		}
@@ -143,7 +171,7 @@ func (c *counter) operator(in wasmedit.Inst) {
 		}
 		c.leave(in.Index)
 		c.live = false
-	case wasmfront.OpReturn, wasmfront.OpUnreachable, wasmfront.OpReturnCall, wasmfront.OpReturnCallIndirect, wasmfront.OpReturnCallRef:
+	case wasmfront.OpReturn, wasmfront.OpUnreachable, wasmfront.OpThrow, wasmfront.OpThrowRef, wasmfront.OpRethrow, wasmfront.OpReturnCall, wasmfront.OpReturnCallIndirect, wasmfront.OpReturnCallRef:
 		c.live = false
 	}
 }
@@ -153,6 +181,36 @@ func (c *counter) leave(label uint32) {
 	if c.live {
 		c.blocks[len(c.blocks)-1-int(label)].left = true
 	}
+}
+
+// throwIn notes that something may be thrown in the innermost of the first n blocks that catches.
+func (c *counter) throwIn(n int) {
+	for n--; n >= 0; n-- {
+		if b := &c.blocks[n]; b.entered && (b.op == wasmfront.OpTryTable || b.op == wasmfront.OpTry) {
+			b.thrown = true
+			return
+		}
+	}
+}
+
+// endCatching ends the innermost block, if it catches and something may be thrown in it: what leaves its end is a branch then, and so is what leads from its clauses to their labels. What it may
+// not catch is thrown in the first n blocks.
+func (c *counter) endCatching(n int) {
+	at := len(c.blocks) - 1
+	b := &c.blocks[at]
+	catches := b.op == wasmfront.OpTryTable || b.op == wasmfront.OpTry || b.op == wasmfront.OpCatch
+	if !catches || !b.entered || !b.thrown {
+		return
+	}
+	b.left = b.left || c.live
+	c.live = false
+	for _, k := range b.catches {
+		c.blocks[at-1-int(k.Label)].left = true
+		if !k.Kind.HasTag() {
+			return
+		}
+	}
+	c.throwIn(n)
 }
 
 // begin begins a basic block behind the code so far.
@@ -219,6 +277,10 @@ func costOf(name string) int64 {
 	switch {
 	case name == "block" || name == "loop" || name == "else" || name == "end" || name == "nop" || name == "drop":
 		return 0
+	case strings.HasPrefix(name, "try") || strings.HasPrefix(name, "catch") || name == "delegate":
+		return 0
+	case throws(name):
+		return 100
 	case isCall(name):
 		return 5
 	case strings.HasSuffix(name, ".grow"):
@@ -236,9 +298,13 @@ var bulk = map[string]int64{"memory.copy": 6, "memory.fill": 6, "memory.init": 6
 // isCall reports whether the operator of that name calls a function.
 func isCall(name string) bool { return strings.HasPrefix(strings.TrimPrefix(name, "return_"), "call") }
 
+// throws reports whether the operator of that name throws, mayThrow whether something may be thrown in the function by it.
+func throws(name string) bool   { return name == "throw" || name == "throw_ref" || name == "rethrow" }
+func mayThrow(name string) bool { return throws(name) || strings.HasPrefix(name, "call") }
+
 // hasEffect reports whether the operator of that name changes something that outlives the function, or calls.
 func hasEffect(name string) bool {
 	_, ok := bulk[name]
-	return ok || isCall(name) || strings.Contains(name, ".store") || strings.HasSuffix(name, ".grow") ||
+	return ok || isCall(name) || throws(name) || strings.Contains(name, ".store") || strings.HasSuffix(name, ".grow") ||
 		strings.HasSuffix(name, ".drop") || name == "global.set" || name == "table.set"
 }

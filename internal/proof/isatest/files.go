@@ -103,21 +103,34 @@ type running struct {
 func (r running) Call(fn clif.FuncIndex, args []uint64) ([]uint64, error) {
 	sig := r.mod.FuncSig(fn)
 	args = slices.Clone(args)
-	for i, t := range sig.Params {
-		if t == clif.Ref && args[i] != 0 {
-			args[i] = r.word(args[i])
+	eachRef(sig.Params, args, func(word *uint64) {
+		if *word != 0 {
+			*word = r.word(*word)
 		}
-	}
+	})
 	results, trap, err := r.Instance.Call(fn, args...)
 	if trap != nil {
 		return nil, trap
 	}
-	for i := range results {
-		if n, ok := r.numbers[results[i]]; ok && sig.Results[i] == clif.Ref {
-			results[i] = n
+	eachRef(sig.Results, results, func(word *uint64) {
+		if n, ok := r.numbers[*word]; ok {
+			*word = n
 		}
-	}
+	})
 	return results, err
+}
+
+// eachRef calls f for each word of values of these types that is a reference of the host.
+func eachRef(types []clif.Type, words []uint64, f func(word *uint64)) {
+	for _, t := range types {
+		if len(words) == 0 { // after a failure
+			return
+		}
+		if t == clif.Ref {
+			f(&words[0])
+		}
+		words = words[clif.Words([]clif.Type{t}):]
+	}
 }
 
 // word returns the instance's reference for one of the file.

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	numRows       = 113
+	numRows       = 116
 	maxImpossible = 15
 	root          = "../../.."
 )

@@ -117,7 +117,7 @@ func TestTailModules(t *testing.T) {
 	}})
 }
 
-// TestTailFrames: a tail call leaves its caller's place in backtraces, of traps and of what the host asks for; a function of the host in the place of all code has nothing below it.
+// TestTailFrames: a tail call leaves its caller's place in backtraces, of traps and of what the host asks for; one of a function of the host does not, so that it knows who calls.
 func TestTailFrames(t *testing.T) {
 	s := newStore(t, inproc.Config{})
 	var seen string
@@ -154,10 +154,10 @@ func TestTailFrames(t *testing.T) {
 		want      uint64
 		seen, err string
 	}{
-		{"around", 0x100, 13, "around", ""},
+		{"around", 0x100, 13, "host around", ""},
 		{"around", 0, 0, "", "trap around"},
-		{"direct", 0, 12, "", ""},
-		{"direct", 1, 0, "", "refused"},
+		{"direct", 0, 12, "direct", ""},
+		{"direct", 1, 0, "direct", "refused"},
 	} {
 		f, err := inst.Func(c.export)
 		if err != nil {
@@ -175,6 +175,66 @@ func TestTailFrames(t *testing.T) {
 		}
 		if text != c.err && !(c.err == "refused" && strings.Contains(text, c.err)) || seen != c.seen || c.err == "" && out[0] != c.want {
 			t.Errorf("%s(%#x): %d, error %q, the host saw %q; want %+v", c.export, c.arg, out[0], text, seen, c)
+		}
+	}
+}
+
+// TestTailCaller: a function of the host that is called in the place of a function finds the instance of that function, not the one that called it: however it is
+// reached, and also where the call came from the host.
+func TestTailCaller(t *testing.T) {
+	s := newStore(t, inproc.Config{})
+	var seen *inproc.Instance
+	h, err := s.NewHostFunc(meta.FuncType{Params: []meta.ValType{meta.I32}, Results: []meta.ValType{meta.I32}}, func(c *inproc.Caller, args, results []uint64) error {
+		seen, results[0] = c.Instance(), args[0]+100
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := instantiate(t, s, `(module (type $f (func (param i32) (result i32))) (import "h" "h" (func $h (type $f))) (table (export "t") 2 funcref) (elem (i32.const 1) $h) (elem declare func $h)
+		(global $r (mut (ref null $f)) (ref.func $h))
+		(func (export "slot") (type $f) (return_call $h (local.get 0)))
+		(func (export "table") (type $f) (return_call_indirect (type $f) (local.get 0) (i32.const 1)))
+		(func (export "ref") (type $f) (return_call_ref $f (local.get 0) (global.get $r)))
+		(table $own 1 funcref) (elem (table $own) (i32.const 0) func $h)
+		(func (export "closed") (type $f) (return_call_indirect $own (type $f) (local.get 0) (i32.const 0)))
+		(func $next (type $f) (return_call $h (i32.add (local.get 0) (i32.const 1))))
+		(func (export "chain") (type $f) (return_call $next (local.get 0))))`, func(string, string) inproc.Extern { return h })
+	names := []string{"slot", "table", "ref", "closed", "chain"}
+	text := `(module (type $f (func (param i32) (result i32)))`
+	for _, name := range names {
+		text += fmt.Sprintf(` (import "b" %q (func $%s (type $f)))`, name, name)
+	}
+	for _, name := range names {
+		text += fmt.Sprintf(` (func (export "call %[1]s") (type $f) (i32.add (i32.const 1000) (call $%[1]s (local.get 0)))) (func (export "tail %[1]s") (type $f) (return_call $%[1]s (local.get 0)))`, name)
+	}
+	a := instantiate(t, s, text+")", func(_, name string) inproc.Extern {
+		f, err := b.Func(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	})
+	for _, name := range names {
+		want := uint64(105)
+		if name == "chain" {
+			want++
+		}
+		for inst, calls := range map[*inproc.Instance][]string{a: {"call " + name, "tail " + name}, b: {name}} {
+			for _, call := range calls {
+				f, err := inst.Func(call)
+				if err != nil {
+					t.Fatal(err)
+				}
+				seen = nil
+				out, expected := []uint64{5}, want
+				if strings.HasPrefix(call, "call") {
+					expected += 1000
+				}
+				if err := f.Call(out, out); err != nil || out[0] != expected || seen != b {
+					t.Errorf("%s: %d, %v; the caller is the instance that called: %v", call, out[0], err, seen == b)
+				}
+			}
 		}
 	}
 }

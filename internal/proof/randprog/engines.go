@@ -120,6 +120,11 @@ func runIn(e spectest.Engine, p *Program, o *Outcome) error {
 	}
 	o.Memory = bytes.Clone(memoryOf(inst))
 	o.Fuel = fuelLeft(s)
+	if p.Counter != "" {
+		v, err := inst.Get(p.Counter)
+		o.Fuel = int64(v.Bits)
+		return err
+	}
 	return nil
 }
 
@@ -250,6 +255,11 @@ func Judge(ctx context.Context, p *Program, counters ...string) (*Outcome, []uin
 		counts = append(counts, mod.ExportedGlobal(c).Get())
 	}
 	return o, counts, nil
+}
+
+// JudgePanics reports whether an error of Judge is a panic of wazero's own, not what the program does.
+func JudgePanics(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "recovered by wazero")
 }
 
 // WazeroTrap returns the words of a trap of wazero, behind TrapPrefix, or else err itself.

@@ -96,10 +96,11 @@ func (o *Outcome) Places(want *Outcome) (n int) {
 
 // OnlyPlaces reports whether two outcomes differ, but only in places of traps.
 func (o *Outcome) OnlyPlaces(want *Outcome) bool {
-	return o.Diff(want) != "" && o.withoutPlaces().Diff(want) == ""
+	return o.Diff(want) != "" && o.WithoutPlaces().Diff(want) == ""
 }
 
-func (o *Outcome) withoutPlaces() *Outcome {
+// WithoutPlaces returns the outcome without the places of traps.
+func (o *Outcome) WithoutPlaces() *Outcome {
 	p := *o
 	p.Start.Place = nil
 	for _, l := range []*[]Result{&p.Calls, &p.Again} {

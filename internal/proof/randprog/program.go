@@ -15,6 +15,8 @@ type Program struct {
 	Globals   []string
 	Reset     bool // it has that export
 	AnyNaN    bool // results and globals that are NaNs may be any
+	// Counter is an exported global of type i64 that says how much fuel is left, where the store does not know. The host does not write it.
+	Counter string
 }
 
 // Generate makes the program of a seed; configurations take turns.
@@ -46,11 +48,19 @@ func GenerateTails(seed uint64) *Program {
 	}), seed%2 == 1)
 }
 
+// GenerateOwnExceptions is GenerateExceptions of modules that share no tags with their environment, where nothing throws.
+func GenerateOwnExceptions(seed uint64, legacy, vectors bool) *Program {
+	return FromGenerator(wasmgen.Generate(seed, exceptions(seed, legacy, vectors, true)), seed%2 == 1)
+}
+
 // GenerateExceptions makes the program of a seed with exceptions, which the judge knows if legacy is not set: then some are of the legacy proposal, and some of both. vectors says that there are vectors too.
 func GenerateExceptions(seed uint64, legacy, vectors bool) *Program {
-	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{Exceptions: !legacy || seed%4 > 1, Legacy: legacy, Vectors: vectors, Tails: seed%7 > 4,
-		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5], Small: seed%5 > 2,
-	}), seed%2 == 1)
+	return FromGenerator(wasmgen.Generate(seed, exceptions(seed, legacy, vectors, false)), seed%2 == 1)
+}
+
+func exceptions(seed uint64, legacy, vectors, own bool) wasmgen.Config {
+	return wasmgen.Config{Exceptions: !legacy || seed%4 > 1, Legacy: legacy, Vectors: vectors, OwnTags: own, Tails: seed%7 > 4,
+		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5], Small: seed%5 > 2}
 }
 
 // FromGenerator returns a generated program, with its own environment or that of the host.

@@ -30,6 +30,7 @@ const (
 	EnvSpec  = "WAOT_SPEC_DIR"  // the official suite
 	EnvWASI  = "WAOT_WASI_DIR"  // the official tests of WASI
 	EnvBench = "WAOT_BENCH_DIR" // benchmark modules
+	EnvWasm3 = "WAOT_WASM3_DIR" // programs that use what WebAssembly 3.0 has added
 )
 
 // Cases returns the number of cases, or whatever says how much is tried, for the level of this run.

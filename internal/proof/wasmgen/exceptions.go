@@ -28,12 +28,20 @@ var envTags = []tag{{params: "l", imported: "t0"}, {params: "l", imported: "t1"}
 // throws reports whether modules have tags.
 func (c *Config) throws() bool { return c.Exceptions || c.Legacy }
 
+// importsTags reports whether modules import tags, and what throws.
+func (c *Config) importsTags() bool { return c.throws() && !c.OwnTags }
+
 // declareTags chooses the tags: those of the environment first.
 func (g *gen) declareTags() {
 	if !g.cfg.throws() {
 		return
 	}
-	g.tags = append(g.tags, envTags...)
+	for _, t := range envTags {
+		if g.cfg.OwnTags {
+			t.imported = ""
+		}
+		g.tags = append(g.tags, t)
+	}
 	from := "illfdrx"
 	if g.cfg.Exceptions {
 		from += string(rune(exnRef))
@@ -42,7 +50,7 @@ func (g *gen) declareTags() {
 	}
 	for i := range 1 + g.r.IntN(4) {
 		t := tag{params: g.typeList(g.r.IntN(9), from)}
-		if g.r.IntN(3) == 0 {
+		if g.r.IntN(3) == 0 && !g.cfg.OwnTags {
 			t.exported = fmt.Sprintf("tag%d", i)
 		}
 		g.tags = append(g.tags, t)
@@ -152,10 +160,10 @@ func (f *fgen) exceptionStatement() {
 	}
 }
 
-// throwing pushes the argument of the environment's function that throws, and returns it.
+// throwing pushes the argument of the environment's function that throws, and returns it, or its other one if that is not imported.
 func (f *fgen) throwing() int {
 	f.produce('l')
-	return funcThrows
+	return f.imported - 1
 }
 
 // guarded makes a branch that is always taken, mostly under a condition; dead code follows.

@@ -33,6 +33,8 @@ type Config struct {
 	// Exceptions makes tags, throws and try_tables, Legacy the tries of legacy exceptions with the same tags. Some engines take a module with one of the two only. Exceptions may
 	// leave exported functions, also where nothing traps.
 	Exceptions, Legacy bool
+	// OwnTags leaves out imports and exports of tags, and the environment's function that throws.
+	OwnTags bool
 	// Tails makes tail calls too.
 	Tails bool
 	// TornStores lets stores of vectors cross the end of memory. AArch64 may then write what is in front of it.
@@ -147,7 +149,7 @@ func generate(r choices, cfg Config) *Program {
 	}
 	g.importMemory, g.importTable = g.r.IntN(4) == 0, g.r.IntN(4) == 0
 	g.declare()
-	p := &Program{Env: envModule(cfg.throws()), AnyNaN: cfg.RawNaNs || cfg.LateNaNs, Tags: cfg.throws()}
+	p := &Program{Env: envModule(cfg.importsTags()), AnyNaN: cfg.RawNaNs || cfg.LateNaNs, Tags: cfg.importsTags()}
 	for i := g.imported; i < len(g.funcs); i++ {
 		if i >= g.firstSmall {
 			g.bodies = append(g.bodies, g.smallFunction(i))
@@ -205,7 +207,7 @@ func (g *gen) declare() {
 		}
 	}
 	g.funcs = []sig{{"l", "l"}}
-	if g.cfg.throws() {
+	if g.cfg.importsTags() {
 		g.funcs = append(g.funcs, g.funcs[funcNote])
 	}
 	g.imported = len(g.funcs)
@@ -352,7 +354,7 @@ func resetBody() []byte {
 func (g *gen) module() []byte {
 	reset := g.typeIndex(sig{})
 	imports := [][]byte{cat(name("env"), name("note"), []byte{0}, leb(uint64(g.typeIndex(g.funcs[0]))))}
-	if g.cfg.throws() {
+	if g.cfg.importsTags() {
 		imports = append(imports, cat(name("env"), name("throws"), []byte{0}, leb(uint64(g.typeIndex(g.funcs[funcThrows])))))
 	}
 	imports = append(imports, g.tagImports()...)

@@ -1,0 +1,42 @@
+package cruntime_test
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/proof/testenv"
+)
+
+// TestExceptions: exceptions within modules, between them, and between them and C functions; references to them; the end of the stack, threads, and tags. In several builds, with
+// sanitizers, too.
+func TestExceptions(t *testing.T) {
+	builds := append(slices.Clone(toolchains), toolchain{"gcc -fsanitize", compile.TargetX64, []string{"gcc"}, c11,
+		[]string{"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}, nil, 0})
+	for _, c := range builds {
+		t.Run(c.name, func(t *testing.T) {
+			if c.level > 0 && c.name != "aarch64 gcc" {
+				testenv.OnlyFull(t, "one of many builds")
+			}
+			if n := testenv.Cases("", "", "10000000"); n != "" && c.name == "gcc" {
+				c.flags = append(slices.Clone(c.flags), "-DLOOPS="+n)
+			}
+			if out, errs, end := c.exec(t, c.build(t, "exceptions.c", "exn", "exnuser", "exnstart")); out != "ok\n" || end != "exit status 0" {
+				t.Errorf("%s: %s%.2000s", end, out, errs)
+			}
+		})
+	}
+}
+
+// TestUncaught: an exception that nobody tries ends the process, as a trap does.
+func TestUncaught(t *testing.T) {
+	c := &toolchains[0]
+	program := c.build(t, "exceptions.c", "exn", "exnuser", "exnstart")
+	for what, function := range map[string]string{"throw": "throw", "callback": "calls_bare"} {
+		out, errs, end := c.exec(t, program, what)
+		if want := `^waot: offset 0x[0-9a-f]+: function \d+ \(` + function + `\): uncaught exception\n$`; end != "signal: aborted" || out != "" || !regexp.MustCompile(want).MatchString(errs) {
+			t.Errorf("%s: %s, %q, %q", what, end, out, errs)
+		}
+	}
+}

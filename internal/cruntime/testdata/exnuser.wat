@@ -1,0 +1,22 @@
+;; A module beside exn: it shares a tag and functions with it.
+(module
+  (import "exn" "throw" (func $throw (param i32)))
+  (import "exn" "throw_wide" (func $throw_wide (param externref)))
+  (import "exn" "keep" (func $keep (param i32) (result exnref)))
+  (import "exn" "rethrow" (func $rethrow (param exnref)))
+  (import "exn" "e" (tag $e (param i32 i64)))
+  (import "exn" "kept" (global $kept (mut exnref)))
+  (import "exn" "refs" (table $refs 0 4096 exnref))
+  (export "e" (tag $e))
+  (global $own (mut exnref) (ref.null exn))
+  (func (export "catch") (param i32) (result i32)
+    (block $h (result i32 i64) (try_table (catch $e $h) (call $throw (local.get 0))) (unreachable))
+    (drop))
+  ;; This module knows no tag with so many arguments.
+  (func (export "pass") (param externref)
+    (block $h (result exnref) (try_table (catch_all_ref $h) (call $throw_wide (local.get 0))) (unreachable))
+    (global.set $own)
+    (throw_ref (global.get $own)))
+  (func (export "own") (param i32) (drop (call $keep (local.get 0))) (global.set $own (global.get $kept)) (global.set $kept (ref.null exn)))
+  (func (export "get") (result exnref) (global.get $own))
+  (func (export "throw_own") (throw_ref (global.get $own))))
