@@ -128,9 +128,10 @@ func splits(word string) (pairs [][2]string) {
 	return pairs
 }
 
-// hostileModule has each word as an import, cut at each underscore, of a function and of a global, memory or table, and as an export.
+// hostileModule has each word as an import, cut at each underscore, of a function and of a global, memory, table or tag, and as an export.
 func hostileModule(list []string) *meta.Module {
 	m := &meta.Module{Types: []meta.FuncType{{}, {Params: []meta.ValType{abi.I32, abi.F64, abi.FuncRef}, Results: []meta.ValType{abi.I64}}}}
+	m.Exceptions = new(meta.Exceptions)
 	for i, w := range list {
 		for k, p := range splits(w) {
 			if strings.HasPrefix(p[0]+"_", runtimePrefix) {
@@ -138,11 +139,13 @@ func hostileModule(list []string) *meta.Module {
 			}
 			n := &meta.ImportName{Module: p[0], Name: p[1]}
 			m.Funcs = append(m.Funcs, meta.Func{Import: n, Type: uint32(i % 2)})
-			switch (i + k) % 4 {
+			switch (i + k) % 5 {
 			case 0:
 				m.Memories = append(m.Memories, meta.Memory{Import: n})
 			case 1:
 				m.Tables = append(m.Tables, meta.Table{Import: n})
+			case 2:
+				m.Exceptions.Tags = append(m.Exceptions.Tags, meta.Tag{Import: n})
 			default:
 				m.Globals = append(m.Globals, meta.Global{Import: n, Type: abi.I32, Mutable: i%2 == 0})
 			}
@@ -159,15 +162,21 @@ func exportAll(m *meta.Module, list []string) {
 	}
 	m.Funcs, m.Memories, m.Tables = append(m.Funcs, meta.Func{}), append(m.Memories, meta.Memory{}), append(m.Tables, meta.Table{})
 	m.Globals = append(m.Globals, meta.Global{Type: abi.I64, Mutable: true}, meta.Global{Type: abi.V128})
+	if m.Exceptions == nil {
+		m.Exceptions = new(meta.Exceptions)
+	}
+	m.Exceptions.Tags = append(m.Exceptions.Tags, meta.Tag{})
 	for i, w := range list {
 		x := meta.Export{Name: w, Kind: abi.ExternFunc, Index: uint32(len(m.Funcs) - 1)}
-		switch i % 6 {
+		switch i % 7 {
 		case 3:
 			x.Kind, x.Index = abi.ExternMemory, uint32(len(m.Memories)-1)
 		case 4:
 			x.Kind, x.Index = abi.ExternTable, uint32(len(m.Tables)-1)
 		case 5:
 			x.Kind, x.Index = abi.ExternGlobal, uint32(len(m.Globals)-1-i%2)
+		case 6:
+			x.Kind, x.Index = abi.ExternTag, uint32(len(m.Exceptions.Tags)-1)
 		}
 		m.Exports = append(m.Exports, x)
 	}
@@ -335,6 +344,7 @@ func TestInjective(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, imported := g.importedWords()
+		tags := slices.Clone(imported[len(imported)-g.numImportedTags():])
 		for _, fields := range [][]string{append(g.fields(), "instance"), imported} {
 			if n := len(fields); len(unique(fields)) != n {
 				t.Fatalf("module %d: two fields with one name: %q", i, fields)
@@ -345,6 +355,13 @@ func TestInjective(t *testing.T) {
 				t.Fatalf("module %d: %s is not declared\n%s", i, n, h)
 			}
 			delete(seen, n)
+		}
+		for _, f := range tags {
+			init := "waot_init_" + g.prefix + "_" + f
+			if !seen[init] {
+				t.Fatalf("module %d: nothing makes a tag for %s\n%s", i, f, h)
+			}
+			delete(seen, init)
 		}
 		if len(seen) != len(ownNames)-3 { // all but the structs and the record
 			t.Fatalf("module %d: the header declares besides %v", i, slices.Sorted(maps.Keys(seen)))

@@ -35,7 +35,7 @@ func TestUncaught(t *testing.T) {
 	program := c.build(t, "exceptions.c", "exn", "exnuser", "exnstart")
 	for what, function := range map[string]string{"throw": "throw", "callback": "calls_bare"} {
 		out, errs, end := c.exec(t, program, what)
-		if want := `^waot: offset 0x[0-9a-f]+: function \d+ \(` + function + `\): uncaught exception\n$`; end != "signal: aborted" || out != "" || !regexp.MustCompile(want).MatchString(errs) {
+		if want := `^waot: offset 0x[0-9a-f]+: function \d+ \(` + function + `\): uncaught wasm exception\n$`; end != "signal: aborted" || out != "" || !regexp.MustCompile(want).MatchString(errs) {
 			t.Errorf("%s: %s, %q, %q", what, end, out, errs)
 		}
 	}

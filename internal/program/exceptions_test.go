@@ -69,9 +69,9 @@ func TestExceptions(t *testing.T) {
 			stderr string
 		}{
 			{file, nil, 7, `^$`},
-			{file, []string{"x"}, 134, `^\S+: offset 0x[0-9a-f]+: function 2 \(throw\): uncaught exception\n   0: function 2 \(throw\) at offset 0x[0-9a-f]+\n   1: function 8 \(_start\) at offset 0x[0-9a-f]+\n$`},
+			{file, []string{"x"}, 134, `^\S+: offset 0x[0-9a-f]+: function 2 \(throw\): uncaught wasm exception\n   0: function 2 \(throw\) at offset 0x[0-9a-f]+\n   1: function 8 \(_start\) at offset 0x[0-9a-f]+\n$`},
 			{file, []string{"x", "y"}, 134, `function 3 \(down\): wasm trap: call stack exhausted\n`},
-			{started, nil, 134, `function 3 \(throw\): uncaught exception\n   0: .*\n   1: function 2 \(begin\) at`},
+			{started, nil, 134, `function 3 \(throw\): uncaught wasm exception\n   0: .*\n   1: function 2 \(begin\) at`},
 		} {
 			if got := run(t, m, "", x.file, x.args...); got.status != x.status || got.stdout != "" || !regexp.MustCompile(x.stderr).MatchString(got.stderr) {
 				t.Errorf("%s, %v: %+v", target, x.args, got)
@@ -80,16 +80,15 @@ func TestExceptions(t *testing.T) {
 		if target != compile.HostTarget() {
 			continue
 		}
-		// The memory has 8 GiB of addresses. All exceptions together would need 64 MB, and a table of as many references is 40 MB.
-		few := func(args string) (string, string) {
-			out, err := exec.Command("/bin/sh", "-c", "ulimit -v 8550000 && exec "+file+args).CombinedOutput()
-			return string(out), fmt.Sprint(err)
-		}
-		if out, end := few(""); end != "exit status 7" {
-			t.Errorf("with few addresses: %s: %s", end, out)
-		}
-		if out, end := few(" x y z"); end != "exit status 1" || !strings.HasSuffix(out, ": no memory for an exception\n") {
-			t.Errorf("with more than fits: %s: %s", end, out)
+		// The memory has 8 GiB of addresses, and the table 80 MB.
+		for _, x := range []struct{ limit, args, end, text string }{
+			{"ulimit -v 8550000 && ", "", "exit status 7", ""},
+			{"ulimit -v 8500000 && ", " x y z", "exit status 1", ": no memory for an exception\n"},
+			{"", " x y z", "exit status 1", ": no memory for an exception\n"},
+		} {
+			if out, err := exec.Command("/bin/sh", "-c", x.limit+"exec "+file+x.args).CombinedOutput(); fmt.Sprint(err) != x.end || !strings.HasSuffix(string(out), x.text) {
+				t.Errorf("%q, arguments %q: %v: %s", x.limit, x.args, err, out)
+			}
 		}
 	}
 }

@@ -324,7 +324,7 @@ const char *waot_text(int code)
 	switch (code) {
 	case WAOT_THROWN: return "error in a C function";
 	case WAOT_EXIT: return "exit";
-	case WAOT_EXCEPTION: return "uncaught exception";
+	case WAOT_EXCEPTION: return "uncaught wasm exception";
 	}
 	return "unknown trap";
 }
@@ -871,6 +871,7 @@ struct waot_instance {
 	struct core_unwind *unwind;     /* what unwinding needs to know of the object, NULL before it is first needed */
 	struct core_exception *exceptions; /* those that its code has made references to, */
 	uint64_t num_exceptions, most_exceptions; /* how many, and how many there are when those are freed that nothing refers to */
+	uint64_t exception_bytes;       /* what they take */
 };
 
 /* Other threads look at the state of an instance whose thread changes it. */
@@ -950,7 +951,7 @@ static waot_instance *core_add(const waot_object *o, uint64_t delta)
 	i->emptied = false;
 	i->unwind = NULL;
 	i->exceptions = NULL;
-	i->num_exceptions = i->most_exceptions = 0;
+	i->num_exceptions = i->most_exceptions = i->exception_bytes = 0;
 	__atomic_store_n(&i->text, (uint64_t)o->text + delta, __ATOMIC_RELEASE);
 	core_show(i);
 	return i;
@@ -1568,7 +1569,7 @@ struct core_entry {
 
 enum {
 	CORE_FIRST_CHUNK = 1024, CORE_CHUNKS = 22, /* chunk n has CORE_FIRST_CHUNK << n entries */
-	CORE_CLASSES = 10, CORE_LEAST_BYTES = 64,   /* class n has CORE_LEAST_BYTES << n bytes; larger ones have pages of their own */
+	CORE_CLASSES = 10, CORE_LEAST_BYTES = 96,   /* class n has CORE_LEAST_BYTES << n bytes; larger ones have pages of their own */
 	CORE_BLOCK = 1 << 18,                       /* what small ones are cut from, in bytes */
 	CORE_LEAST_EXCEPTIONS = 1024,               /* an instance may have so many before they are collected */
 	CORE_SERIALS = 1 << 30, CORE_SERIAL_SHIFT = 34
@@ -1587,6 +1588,13 @@ static struct {
 } core_heap;
 
 CORE_THREAD uint64_t core_last_exception;
+
+/* What the exceptions of an instance may take, in bytes. */
+static uint64_t core_most_bytes = 128 << 20;
+
+void waot_exception_limit(uint64_t bytes) { __atomic_store_n(&core_most_bytes, bytes, __ATOMIC_RELAXED); }
+
+static uint64_t core_bytes(uint64_t words) { return sizeof(struct core_exception) + 8 * words; }
 
 static struct core_entry *core_entry_at(uint32_t n)
 {
@@ -1707,8 +1715,9 @@ static void core_free_exception(struct core_exception *x)
 	e->next = core_heap.free;
 	core_heap.free = n + 1;
 	x->owner->num_exceptions--;
+	x->owner->exception_bytes -= core_bytes(x->words);
 	if (x->size == CORE_CLASSES) {
-		core_unmap(x, core_page_up(sizeof *x + 8 * (uint64_t)x->words));
+		core_unmap(x, core_page_up(core_bytes(x->words)));
 		return;
 	}
 	x->next = core_heap.spare[x->size];
@@ -1752,7 +1761,7 @@ static void core_collect(waot_instance *owner)
 static struct core_exception *core_take_exception(uint32_t words)
 {
 	struct core_exception *x;
-	uint64_t bytes = sizeof *x + 8 * (uint64_t)words;
+	uint64_t bytes = core_bytes(words);
 	uint32_t size = 0;
 	while (size < CORE_CLASSES && ((uint64_t)CORE_LEAST_BYTES << size) < bytes)
 		size++;
@@ -1819,9 +1828,13 @@ WAOT_NORETURN static void core_no_exception(void)
 static uint64_t core_keep_exception(waot_instance *owner, uint64_t tag, const uint64_t *args, uint64_t words)
 {
 	core_lock();
-	if (owner->num_exceptions >= CORE_LEAST_EXCEPTIONS && owner->num_exceptions >= owner->most_exceptions)
+	uint64_t most = __atomic_load_n(&core_most_bytes, __ATOMIC_RELAXED), bytes = core_bytes(words);
+	bool full = owner->exception_bytes + bytes > most;
+	if (full || (owner->num_exceptions >= CORE_LEAST_EXCEPTIONS && owner->num_exceptions >= owner->most_exceptions))
 		core_collect(owner);
-	struct core_exception *x = core_take_exception((uint32_t)words);
+	/* Half of it is for those that nothing refers to any more, so that they are not collected at each throw. */
+	bool refused = full && owner->exception_bytes + bytes > most / 2;
+	struct core_exception *x = refused ? NULL : core_take_exception((uint32_t)words);
 	if (!x || !core_take_entry(x)) {
 		core_unlock();
 		core_no_exception();
@@ -1833,6 +1846,7 @@ static uint64_t core_keep_exception(waot_instance *owner, uint64_t tag, const ui
 	x->next = owner->exceptions;
 	owner->exceptions = x;
 	owner->num_exceptions++;
+	owner->exception_bytes += bytes;
 	core_unlock();
 	return x->ref;
 }

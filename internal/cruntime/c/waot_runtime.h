@@ -161,6 +161,10 @@ const uint64_t *waot_exception_args(waot_ref exception, uint32_t *words);
 void waot_exception_keep(waot_ref exception);
 void waot_exception_release(waot_ref exception);
 
+/* waot_exception_limit sets how many bytes the exceptions of an instance may take, 128 MiB at first: some 64 for each and its arguments. Half of it is for those that nothing refers to
+ * any more and that are not freed yet. A throw that needs more ends the innermost waot_try with WAOT_ERROR_MEMORY. */
+void waot_exception_limit(uint64_t bytes);
+
 /* waot_print writes the message, with the whole name, and the backtrace to a file descriptor. It raises no SIGPIPE. In all texts here, characters of names that
  * could steer a terminal or break the line are written as \xNN or \u{N}. */
 void waot_print(const waot_trap *trap, int fd);

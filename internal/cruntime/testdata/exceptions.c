@@ -150,7 +150,7 @@ static void test_uncaught(void)
 	CHECK(waot_try(&trap, throw_it, &n) == WAOT_EXCEPTION && trap.code == WAOT_EXCEPTION && trap.instance == exn_instance());
 	CHECK(waot_exception_tag(trap.exception) == exn_e() && waot_exception_args(trap.exception, &words)[0] == 0xfffffff9 && words == 2);
 	CHECK(waot_exception_args(trap.exception, NULL)[1] == (uint64_t)-7);
-	CHECK(strstr(trap.message, "(throw): uncaught exception") && trap.num_frames == 1 && strcmp(trap.function, "throw") == 0);
+	CHECK(strstr(trap.message, "(throw): uncaught wasm exception") && trap.num_frames == 1 && strcmp(trap.function, "throw") == 0);
 	CHECK(waot_try(NULL, throw_it, &n) == WAOT_EXCEPTION);
 	CHECK(waot_try(&trap, run_wide, NULL) == WAOT_EXCEPTION);
 	is_wide(trap.exception);
@@ -180,7 +180,7 @@ static void test_callbacks(void)
 	CHECK(waot_try(&trap, run_calls, &c) == WAOT_TRAP_UNREACHABLE);
 	mode = THROW_HOST;
 	CHECK(waot_try(&trap, run_bare, &c) == WAOT_EXCEPTION && waot_exception_tag(trap.exception) == &host && waot_exception_args(trap.exception, NULL)[0] == 3);
-	CHECK(strstr(trap.message, "(calls_bare): uncaught exception") && trap.instance == exn_instance());
+	CHECK(strstr(trap.message, "(calls_bare): uncaught wasm exception") && trap.instance == exn_instance());
 	mode = PASS;
 	CHECK(waot_try(&trap, run_bare, &c) == WAOT_EXCEPTION && trap.exception == seen);
 	mode = RETURN;
@@ -229,6 +229,12 @@ __attribute__((noinline)) static int hidden_left(void)
 	return left;
 }
 
+static void run_chain(void *unused)
+{
+	(void)unused;
+	exn_chain(20000);
+}
+
 /* test_references: what is referred to stays, and what is not goes. */
 static void test_references(void)
 {
@@ -250,6 +256,15 @@ static void test_references(void)
 	exn_chain(3000);
 	exn_loop(20000);
 	CHECK(exnuser_get() != 0 && exn_sum() == 3000 * 3001 / 2);
+	exn_forget();
+
+	waot_exception_limit(1 << 20);
+	CHECK(waot_try(&trap, run_chain, NULL) == WAOT_ERROR_MEMORY && strstr(trap.message, "no memory for an exception"));
+	CHECK(exn_sum() > 3000000);
+	exn_forget();
+	exn_loop(20000);
+	waot_exception_limit(128 << 20);
+	CHECK(waot_try(&trap, run_chain, NULL) == 0 && exn_sum() == (int64_t)20000 * 20001 / 2);
 	exn_forget();
 
 	exn_loop(LOOPS / 10);
