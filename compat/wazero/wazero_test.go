@@ -429,7 +429,7 @@ func TestFeatures(t *testing.T) {
 		`(module (func (result v128) (v128.const i64x2 1 2)))`:                   api.CoreFeatureSIMD,
 		`(module (tag))`:                 experimental.CoreFeaturesExceptionHandling,
 		`(module (func (param exnref)))`: experimental.CoreFeaturesExceptionHandling,
-		`(module (import "env" "f" (func $f)) (func (try_table (catch_all 0) (call $f))))`: experimental.CoreFeaturesExceptionHandling,
+		`(module (import "env" "f" (func $f)) (func (export "f") (try_table (catch_all 0) (call $f))))`: experimental.CoreFeaturesExceptionHandling,
 		`(module (func))`: 0,
 	} {
 		for _, has := range []api.CoreFeatures{api.CoreFeaturesV1, api.CoreFeaturesV2 &^ need, api.CoreFeaturesV1 | need} {
