@@ -46,7 +46,7 @@ type parts map[byte][]byte
 // is wrong.
 func (p parts) encode() []byte {
 	out := []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
-	for _, id := range []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 10, 11, 0} {
+	for _, id := range []byte{1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11, 0} {
 		if b, ok := p[id]; ok {
 			out = append(append(out, id), sized(b)...)
 		}
@@ -451,11 +451,11 @@ func checkGrowth(t *testing.T, families []family, level opt.Level) {
 // TestAdversarialProducts is TestAdversarial for the families whose values and blocks multiply.
 func TestAdversarialProducts(t *testing.T) {
 	notEmulated(t)
-	checkProducts(t, opt.O1)
-	checkProducts(t, opt.O0)
+	checkProducts(t, families, opt.O1)
+	checkProducts(t, families, opt.O0)
 }
 
-func checkProducts(t *testing.T, level opt.Level) {
+func checkProducts(t *testing.T, families []family, level opt.Level) {
 	t.Helper()
 	grow := testenv.Cases(32, 32, 1.5)
 	for _, f := range families {
