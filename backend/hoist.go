@@ -305,14 +305,15 @@ func (l *Place) expectBases(d *clif.InstData, b int) {
 }
 
 // usesInstance has the instructions that may use InstanceBase: all that name something in the instance data, except
-// to call a function.
+// to call a function, or have to do with the exception under way, which is there.
 var usesInstance = func() (uses [clif.NumOpcodes]bool) {
 	inData := func(e clif.Entity) bool {
-		return e == clif.EntGlobal || e == clif.EntTable || e == clif.EntData || e == clif.EntElem || e == clif.EntSig
+		return e == clif.EntGlobal || e == clif.EntTable || e == clif.EntData || e == clif.EntElem || e == clif.EntSig || e == clif.EntTag
 	}
 	for op := range uses {
 		info := clif.Opcode(op).Info()
-		uses[op] = !info.Effects.Has(effect.Calls) && (inData(info.Entity) || inData(info.Entity2))
+		exception := info.Effects.Has(effect.ReadException | effect.WriteException)
+		uses[op] = !info.Effects.Has(effect.Calls) && (inData(info.Entity) || inData(info.Entity2) || exception)
 	}
 	return uses
 }()

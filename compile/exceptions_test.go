@@ -81,3 +81,30 @@ func TestExceptionsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestExceptionBase: where the address of the instance data is in a register, the block that defines it is one for what has to do with exceptions, too: each such instruction beside globals that another
+// block reads.
+func TestExceptionBase(t *testing.T) {
+	const globals = `(drop (global.get 0)) (global.set 0 (f64.neg (global.get 0))) (global.set 1 (i32.const 3))`
+	for _, code := range []string{
+		`(if (local.get 0) (then (throw 0 (i64.const 0)))) ` + globals,
+		`(if (local.get 0) (then (throw_ref (ref.null exn)))) ` + globals,
+		`(block (result i64) (try_table (catch 0 0) (call 0) (return)) (unreachable)) (drop) ` + globals,
+		`(try (do (if (local.get 0) (then (call 0)))) (catch 0 (drop)) (catch_all (rethrow 0))) ` + globals,
+		`(if (local.get 0) (then (try (do (call 0)) (catch_all (rethrow 0)))) (else ` + globals + `))`,
+	} {
+		m, err := wat.Assemble([]byte(`(import "m" "f" (func)) (tag (param i64)) (global (mut f64) (f64.const 0)) (global (mut i32) (i32.const 0)) (func (export "f") (param i32) ` + code + `)`))
+		if err != nil {
+			t.Fatalf("%s: %v", code, err)
+		}
+		for _, target := range Targets() {
+			for _, regalloc := range []string{"linear", "ssa", "local"} {
+				for _, level := range []opt.Level{opt.O0, opt.O1} {
+					if _, err := Module(m.Wasm, Options{OptLevel: level, Target: target, Regalloc: regalloc, Verify: true}); err != nil {
+						t.Errorf("%s, %s, %s, -O%d: %v", code, target, regalloc, level, err)
+					}
+				}
+			}
+		}
+	}
+}

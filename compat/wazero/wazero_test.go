@@ -427,10 +427,10 @@ func TestFeatures(t *testing.T) {
 		`(module (func (param i32) (result i32) (i32.extend8_s (local.get 0))))`: api.CoreFeatureSignExtensionOps,
 		`(module (func (result i32 i32) (i32.const 1) (i32.const 2)))`:           api.CoreFeatureMultiValue,
 		`(module (func (result v128) (v128.const i64x2 1 2)))`:                   api.CoreFeatureSIMD,
-		`(module (tag))`:                                         experimental.CoreFeaturesExceptionHandling,
-		`(module (func (param exnref)))`:                         experimental.CoreFeaturesExceptionHandling,
-		`(module (func $f (try_table (catch_all 0) (call $f))))`: experimental.CoreFeaturesExceptionHandling,
-		`(module (func))`:                                        0,
+		`(module (tag))`:                 experimental.CoreFeaturesExceptionHandling,
+		`(module (func (param exnref)))`: experimental.CoreFeaturesExceptionHandling,
+		`(module (import "env" "f" (func $f)) (func (export "f") (try_table (catch_all 0) (call $f))))`: experimental.CoreFeaturesExceptionHandling,
+		`(module (func))`: 0,
 	} {
 		for _, has := range []api.CoreFeatures{api.CoreFeaturesV1, api.CoreFeaturesV2 &^ need, api.CoreFeaturesV1 | need} {
 			r := newRuntime(t, wazero.NewRuntimeConfig().WithCoreFeatures(has))

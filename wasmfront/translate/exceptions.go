@@ -17,6 +17,7 @@ import (
 type try struct {
 	pad     clif.Block        // NoBlock until something leads to it
 	catches []wasmfront.Catch // of a try_table
+	tag     clif.Value        // of the exception that has come to the pad; NoValue until a clause asks for it
 	caught  clif.Value        // of a catch or catch_all that a rethrow may name: a reference to the exception
 	next    clif.Block        // of a try whose exceptions a catch compares: where those go that it does not catch, or NoBlock
 }
@@ -72,7 +73,7 @@ func (t *Translator) openTry(op *wasmfront.Operator, kind wasmfront.BlockKind) *
 		return nil
 	}
 	fr := t.pushFrame(kind, op.Results, len(t.stack)-len(op.Params))
-	fr.try = &try{pad: clif.NoBlock, caught: clif.NoValue, next: clif.NoBlock}
+	fr.try = &try{pad: clif.NoBlock, tag: clif.NoValue, caught: clif.NoValue, next: clif.NoBlock}
 	t.handlers = stop.Append(t.f.Stop, t.handlers, len(t.frames)-1)
 	return fr
 }
@@ -99,7 +100,7 @@ func (t *Translator) endTryTable(fr *frame) {
 		c := &fr.try.catches[i]
 		next := clif.NoBlock
 		if c.Kind.HasTag() {
-			next = t.ifTag(c.Tag)
+			next = t.ifTag(fr, c.Tag)
 			t.stack = append(t.stack, t.exnArgs(c.Tag)...)
 		}
 		if c.Kind.HasRef() {
@@ -141,9 +142,12 @@ func (t *Translator) jumpTo(fr *frame) {
 	}
 }
 
-// ifTag compares the tag of the exception under way with one, and goes on where they are equal. It returns the block where they are not.
-func (t *Translator) ifTag(tag uint32) clif.Block {
-	is := t.b.Icmp(clif.Eq, clif.I64, t.b.ExnTag(), t.b.TagAddr(tag))
+// ifTag compares the tag of the exception that has come to the pad of fr with one, and goes on where they are equal. It returns the block where they are not.
+func (t *Translator) ifTag(fr *frame, tag uint32) clif.Block {
+	if fr.try.tag == clif.NoValue {
+		fr.try.tag = t.b.ExnTag() // in the pad, from which the others are reached
+	}
+	is := t.b.Icmp(clif.Eq, clif.I64, fr.try.tag, t.b.TagAddr(tag))
 	then, els := t.ssa.newSingle(), t.ssa.newSingle()
 	t.branch(is, t.ssa.edgeTo(then, nil), t.ssa.edgeTo(els, nil))
 	t.ssa.enter(then, true)
@@ -188,7 +192,7 @@ func (t *Translator) catch(op *wasmfront.Operator, _ *handler) {
 		fr.try.next = clif.NoBlock
 	}
 	if fr.kind == wasmfront.BlockCatch {
-		fr.try.next = t.ifTag(op.Index)
+		fr.try.next = t.ifTag(fr, op.Index)
 		t.stack = append(t.stack, t.exnArgs(op.Index)...)
 	}
 	if t.mayRethrow() {

@@ -46,7 +46,7 @@ type parts map[byte][]byte
 // is wrong.
 func (p parts) encode() []byte {
 	out := []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
-	for _, id := range []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 10, 11, 0} {
+	for _, id := range []byte{1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11, 0} {
 		if b, ok := p[id]; ok {
 			out = append(append(out, id), sized(b)...)
 		}
@@ -308,6 +308,10 @@ var families = []family{
 		return singleOf(ref, n, numbered(n, func(i int) []byte { return join(callOf(1), set(i+1)) }), rep(n, get(0), callOf(0), drop), get(0), numbered(n, func(i int) []byte { return join(get(i+1), []byte{0xD1}, add) }))
 	}, true},
 	{"a thousand results and parameters", 8000, func(n int) []byte { return single(0, rep(n, callOf(2), callOf(3)), get(0)) }, true},
+	{"tail calls with a thousand arguments", 400, func(n int) []byte {
+		body := join([]byte{0}, rep(n, get(0), []byte{0x04, 0x40}, join(numbered(1000, func(i int) []byte { return get((i + n) % 1000) })), []byte{0x12, 0}, end), end)
+		return parts{1: vector(1, join([]byte{0x60}, wide(1000), []byte{0})), 3: vector(1, []byte{0}), 10: vector(1, sized(body))}.encode()
+	}, false},
 	{"branches with a thousand operands", 8000, func(n int) []byte {
 		return single(0, []byte{0x02, 2}, callOf(2), rep(n, get(0), brIf), end, callOf(3), get(0))
 	}, true},
@@ -447,11 +451,11 @@ func checkGrowth(t *testing.T, families []family, level opt.Level) {
 // TestAdversarialProducts is TestAdversarial for the families whose values and blocks multiply.
 func TestAdversarialProducts(t *testing.T) {
 	notEmulated(t)
-	checkProducts(t, opt.O1)
-	checkProducts(t, opt.O0)
+	checkProducts(t, families, opt.O1)
+	checkProducts(t, families, opt.O0)
 }
 
-func checkProducts(t *testing.T, level opt.Level) {
+func checkProducts(t *testing.T, families []family, level opt.Level) {
 	t.Helper()
 	grow := testenv.Cases(32, 32, 1.5)
 	for _, f := range families {

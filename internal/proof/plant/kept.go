@@ -130,7 +130,7 @@ var kept = []keptFault{
 	{"host/inproc/exceptions.go", "x.tag.store == s {", "true {", exceptions},
 	{"host/inproc/refs.go", "\t\t\tr.weight -= e.weight\n", "\t\t\t_ = e\n", exceptions},
 	{"host/inproc/refs_words.go", "\treturn !exn\n", "\treturn true\n", exceptions},
-	{"compile/worker.go", "w.tr != nil && w.tr.Handles() && !w.d.cm.HasExceptions", "false", run{pkg: "compile", pattern: "TestExceptionsWithoutTags"}},
+	{"compile/worker.go", "r.exceptions = c.HasExceptions", "r.exceptions = false", run{pkg: "compile", pattern: "TestExceptionsWithoutTags"}},
 	{"internal/snapshot/instrument.go", "wasmfront.FeatureFunctionReferences | exceptions)", "wasmfront.FeatureFunctionReferences)", run{pkg: "cmd/waot", pattern: "TestSnapshotOfExceptions"}},
 	{"wasmfront/translate/ops.go", "if !from.IsNotNull() {", "if false {", typedRefs},
 	{"wasmfront/translate/control.go", "t.trapIfNull(callee, elem, abi.TrapUninitializedElement)", "_ = elem", typedRefs},
