@@ -136,7 +136,6 @@ var kept = []keptFault{
 	{"host/inproc/refs.go", "\t\t\tr.weight -= e.weight\n", "\t\t\t_ = e\n", exceptions},
 	{"host/inproc/refs_words.go", "\treturn !exn\n", "\treturn true\n", exceptions},
 	{"internal/snapshot/instrument.go", "wasmfront.FeatureFunctionReferences | exceptions)", "wasmfront.FeatureFunctionReferences)", run{pkg: "cmd/waot", pattern: "TestSnapshotOfExceptions"}},
-	{"wasmfront/translate/exceptions.go", "t.handlers[k-1] >= n {", "t.handlers[k-1] > n {", throwScript},
 	{"wasmfront/translate/exceptions.go", "t.handler(n-int(op.Index))", "t.handler(n)", throwScript},
 	{"wasmfront/translate/exceptions.go", "t.cm.Tags[c.Tag].Import != nil && t.cm.Tags[tag].Import != nil", "false", throwScript},
 	{"wasmfront/translate/exceptions.go", "\tt.leader(false)\n", "", throwFuel},
