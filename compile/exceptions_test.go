@@ -2,9 +2,12 @@ package compile
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/waot-project/waot/clif/opt"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/wat"
 )
@@ -105,6 +108,36 @@ func TestExceptionBase(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestExceptionTables: the tables that unwinding needs are decoded as they were encoded.
+func TestExceptionTables(t *testing.T) {
+	m, err := wat.Assemble([]byte(`(import "m" "f" (func $f (param i32) (result i32))) (tag)
+		(func (export "f") (param i32 i32 i32 i32) (result i32)
+			(block $a (try_table (catch_all $a)
+				(return (i32.add (i32.add (call $f (local.get 0)) (call $f (local.get 1))) (i32.add (call $f (local.get 2)) (call $f (local.get 3)))))))
+			(i32.add (local.get 0) (i32.add (local.get 1) (local.get 2))))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range Targets() {
+		r, err := Module(m.Wasm, Options{OptLevel: opt.O1, Target: target})
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := func(name string) uint64 { return r.Object.Sections[r.Object.SectionIndex(name)].Bytes() }
+		got, err := meta.Decode(meta.Encode(r.Meta), meta.Sizes{Text: size(".text"), Rodata: size(".rodata"), Data: size(".data")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Handlers) != 4 || !slices.Equal(got.Handlers, r.Meta.Handlers) {
+			t.Errorf("%s: handlers %v, want %v", target, got.Handlers, r.Meta.Handlers)
+		}
+		same := func(a, b abi.Saves) bool { return a.Registers == b.Registers && slices.Equal(a.Changes, b.Changes) }
+		if !slices.EqualFunc(got.Saves, r.Meta.Saves, same) || !slices.ContainsFunc(got.Saves, func(s abi.Saves) bool { return s.Registers != 0 }) {
+			t.Errorf("%s: saves %v, want %v", target, got.Saves, r.Meta.Saves)
 		}
 	}
 }

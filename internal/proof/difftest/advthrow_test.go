@@ -47,9 +47,6 @@ var throwFamilies = []family{
 	{"tries in catches", 10000, func(n int) []byte {
 		return throwing(1, 0, rep(n, tryVoid, callOf(0), catchAllOp), rep(n, end), get(0))
 	}, false},
-	{"rethrows in nested catches", 10000, func(n int) []byte {
-		return throwing(1, 0, rep(n, tryVoid, callOf(0), catchAllOp), numbered(n, func(i int) []byte { return join(get(0), ifVoid, []byte{0x09}, uleb(i+1), end) }), rep(n, end), get(0))
-	}, true},
 	{"chains of delegates", 20000, func(n int) []byte {
 		return throwing(0, 0, rep(n, tryVoid), callOf(0), rep(n, delegate, []byte{0}), get(0))
 	}, false},

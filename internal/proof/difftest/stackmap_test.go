@@ -101,7 +101,7 @@ func TestStackMaps(t *testing.T) {
 
 // TestStackMapsOfThrows is the same with exceptions. Their handlers are where most of the repeated comparisons are.
 func TestStackMapsOfThrows(t *testing.T) {
-	compareStackMaps(t, testenv.Cases[uint64](30, 60, 150), true, 300)
+	compareStackMaps(t, testenv.Cases[uint64](60, 60, 150), true, 300)
 }
 
 // compareStackMaps compares those of count modules. One in dead references may be listed though it is not live.

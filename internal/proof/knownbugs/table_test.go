@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	numRows       = 116
+	numRows       = 124
 	maxImpossible = 15
 	root          = "../../.."
 )

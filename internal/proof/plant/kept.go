@@ -61,6 +61,11 @@ var (
 	typedRefs  = run{pkg: "spectest/nativeengine", pattern: "TestTypedRefs"}
 	typedHosts = run{pkg: ".", pattern: "TestTyped"}
 
+	throwScript  = run{pkg: "spectest/nativeengine", pattern: "TestExceptions"}
+	throwRandom  = run{pkg: "internal/proof/difftest", pattern: "TestRandomExceptions"}
+	throwFuel    = run{pkg: "internal/proof/difftest", pattern: "TestFuelExceptions"}
+	throwObjects = run{pkg: "compile", pattern: "TestExceptionTables"}
+
 	exceptions = run{pkg: ".", pattern: "TestException|TestThrowingHost|TestExnRefs"}
 
 	validExceptions  = run{pkg: "wasmfront/validate", pattern: "Exception"}
@@ -132,6 +137,21 @@ var kept = []keptFault{
 	{"host/inproc/refs_words.go", "\treturn !exn\n", "\treturn true\n", exceptions},
 	{"compile/worker.go", "r.exceptions = c.HasExceptions", "r.exceptions = false", run{pkg: "compile", pattern: "TestExceptionsWithoutTags"}},
 	{"internal/snapshot/instrument.go", "wasmfront.FeatureFunctionReferences | exceptions)", "wasmfront.FeatureFunctionReferences)", run{pkg: "cmd/waot", pattern: "TestSnapshotOfExceptions"}},
+	{"wasmfront/translate/exceptions.go", "t.handler(n-int(op.Index))", "t.handler(n)", throwScript},
+	{"wasmfront/translate/exceptions.go", "t.cm.Tags[c.Tag].Import != nil && t.cm.Tags[tag].Import != nil", "false", throwScript},
+	{"wasmfront/translate/exceptions.go", "\tt.leader(false)\n", "", throwFuel},
+	{"wasmfront/translate/exceptions.go", "\tif c.Kind.HasRef() {\n\t\tt.b.ExnSet(tag, args)\n\t}\n", "", throwScript},
+	{"clif/inline/inline.go", "e.Op == clif.OpRaise && s.handler != clif.NoTarget", "false", throwScript},
+	{"clif/inline/inline.go", "e.Op.Has(effect.Calls) && i != caught", "false && i != caught", throwScript},
+	{"clif/interp/exceptions.go", "\tm.thrown = false\n", "", throwRandom},
+	{"backend/lower_exn.go", "\tputZero(l, l.exception(abi.ExceptionRef))\n", "", throwScript},
+	{"backend/lower_exn.go", "Disp: 8 * int32(loc.Word)", "Disp: 8 * int32(n)", throwRandom},
+	{"backend/blockorder.go", "clif.Target(via), d.Op != clif.OpCatch)", "clif.Target(via), true)", throwRandom},
+	{"backend/blockorder.go", "NumResults > minMemoryResults", "NumResults > minMemoryResults+20", throwRandom},
+	{"backend/emit.go", "e.Label(e.Succ(1))", "e.Label(e.Succ(0))", throwScript},
+	{"compile/link.go", "len(l.cm.Tags) > 0 || l.throws }", "len(l.cm.Tags) > 0 }", throwScript},
+	{"internal/meta/encode.go", "e.num32(h.Return - last)", "e.num32(h.Return - last + 1)", throwObjects},
+	{"internal/meta/decode.go", "Landing: last + uint32(d.signed32(\"landing\"))", "Landing: uint32(d.signed32(\"landing\"))", throwObjects},
 	{"wasmfront/translate/ops.go", "if !from.IsNotNull() {", "if false {", typedRefs},
 	{"wasmfront/translate/control.go", "t.trapIfNull(callee, elem, abi.TrapUninitializedElement)", "_ = elem", typedRefs},
 	{"wasmfront/translate/control.go", "typed && t.m.SameType(of, op.Index)", "typed && of != op.Index+1<<20", typedRefs},
