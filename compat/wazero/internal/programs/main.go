@@ -52,6 +52,7 @@ var programs = []program{
 	{path: "github.com/ncruces/go-sqlite3", version: "v0.32.0", packages: []string{".", "./driver", "./tests", "./tests/bradfitz", "./ext/fileio", "./ext/regexp", "./ext/bloom", "./ext/csv"},
 		benches: [][2]string{{"./driver", "."}}},
 	{path: "github.com/gohugoio/hugo", version: "v0.140.0", packages: []string{"./internal/warpc"}, benches: [][2]string{{"./internal/warpc", "Katex$|StartStop|Greet$"}}},
+	{path: "github.com/klippa-app/go-pdfium", version: "v1.21.4", packages: []string{"./webassembly"}, needs: "a clone, as the module leaves out shared_tests/testdata"},
 	{path: "github.com/gen2brain/webp", version: "v0.5.5", packages: []string{"."}, benches: [][2]string{{".", "Wasm"}}},
 	{path: "github.com/gen2brain/avif", version: "v0.4.4", packages: []string{"."}, benches: [][2]string{{".", "Decode$|Encode$"}}},
 	{path: "github.com/gen2brain/heic", version: "v0.4.5", packages: []string{"."}, benches: [][2]string{{".", "Decode$"}}},
