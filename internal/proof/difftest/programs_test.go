@@ -254,7 +254,7 @@ func planRuns(path string, m *wasmfront.Module) []run {
 				switch t {
 				case wasmfront.V128: // two words
 					r.params = append(r.params, v, v)
-				case wasmfront.FuncRef: // null
+				case wasmfront.FuncRef, wasmfront.ExnRef: // null
 					r.params = append(r.params, 0)
 				default:
 					r.params = append(r.params, v)

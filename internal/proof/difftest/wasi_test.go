@@ -105,11 +105,14 @@ func (r *run) native(mod *host.Module) (*effects, error) {
 	e.Stdout, e.Stderr = stdout.String(), stderr.String()
 	var exit *wasirun.ExitError
 	var trap *host.Trap
+	var thrown *host.Exception
 	switch {
 	case errors.As(err, &exit):
 		e.Status = exit.Code
 	case errors.As(err, &trap):
 		e.Trap = randprog.TrapWords(abi.TrapCode(trap.Code))
+	case errors.As(err, &thrown):
+		e.Trap = "uncaught exception"
 	case err != nil:
 		return nil, err
 	}
@@ -171,7 +174,7 @@ func wordsOf(t host.ValType) int {
 func (r *run) wazero(ctx context.Context, wasm []byte, rc wazero.RuntimeConfig) (*effects, error) {
 	var stdout, stderr bytes.Buffer
 	e := &effects{}
-	rt := wazero.NewRuntimeWithConfig(ctx, rc.WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesTailCall))
+	rt := wazero.NewRuntimeWithConfig(ctx, rc.WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesTypedFunctionReferences|experimental.CoreFeaturesTailCall|experimental.CoreFeaturesExceptionHandling))
 	defer rt.Close(ctx)
 	w, err := wasiModule(ctx, rt, r.config(&stdout, &stderr))
 	if err != nil {
