@@ -10,7 +10,7 @@ import (
 )
 
 // exceptionModules are the modules of testdata/exceptions.c.
-var exceptionModules = []string{"exn", "exnuser", "exnmid", "exnstart"}
+var exceptionModules = []string{"exn", "exnuser", "exnmid", "exnstart", "exntop"}
 
 // TestExceptions: exceptions within modules, between them, and between them and C functions; references to them; the end of the stack, threads, and tags. In several builds, with
 // sanitizers, too.

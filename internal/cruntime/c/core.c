@@ -1667,21 +1667,36 @@ static uint64_t core_stack_end(uint64_t sp)
 
 CORE_UNSANITIZED static void core_mark_to(void *end) { core_mark_words(__builtin_frame_address(0), end); }
 
-/* core_mark_stack marks what the thread's stack refers to: frames of compiled code and of C functions, in whatever order. It reports whether it has found all. Behind the stack may be what
- * another thread unmaps at the moment: a fault is the end. */
-__attribute__((noinline)) static bool core_mark_stack(void)
+/* core_mark_by marks by f what may be gone, or be unmapped by another thread at the moment: a fault is the end. */
+static void core_mark_by(void (*f)(void *), void *what)
 {
 	struct core_context c;
+	core_scanning = &c;
+	waot_core_enter(&c, f, what);
+	core_scanning = NULL;
+}
+
+/* core_mark_stack marks what the thread's stack refers to: frames of compiled code and of C functions, in whatever order, and what may be mapped behind it. It reports whether it has found
+ * all. */
+__attribute__((noinline)) static bool core_mark_stack(void)
+{
 	__builtin_unwind_init(); /* registers are in this frame, too */
 	uint64_t end = core_stack_end((uint64_t)__builtin_frame_address(0));
-	core_scanning = &c;
 	if (end)
-		waot_core_enter(&c, core_mark_to, (void *)end);
-	core_scanning = NULL;
+		core_mark_by(core_mark_to, (void *)end);
 	return end;
 }
 
-/* core_mark_instance marks what the data of an instance refer to, which its globals, its element segments and the exception under way are in; its tables; and imported globals. */
+CORE_UNSANITIZED static void core_mark_table(void *base)
+{
+	const uint64_t *words = (const uint64_t *)base;
+	core_mark_words(words, words + __atomic_load_n(&words[-1], __ATOMIC_RELAXED));
+}
+
+static void core_mark_global(void *value) { core_mark_words(value, (const uint64_t *)value + 1); }
+
+/* core_mark_instance marks what the data of an instance refer to, which its globals, its element segments and the exception under way are in; its tables; and imported globals. The instances
+ * that it has imported from may be gone. */
 static void core_mark_instance(waot_instance *i)
 {
 	const waot_object *o = i->object;
@@ -1690,9 +1705,9 @@ static void core_mark_instance(waot_instance *i)
 	const uint8_t reference = 0x6f;
 	core_mark_words(data, data + o->instance_size);
 	for (uint64_t n = 0; n < o->num_tables; n++) {
-		const uint64_t *base = o->tables[n].flags & 4 ? (const uint64_t *)*core_base(i, &o->tables[n]) : NULL;
+		void *base = o->tables[n].flags & 4 ? *core_base(i, &o->tables[n]) : NULL;
 		if (base)
-			core_mark_words(base, base + __atomic_load_n(&base[-1], __ATOMIC_RELAXED));
+			core_mark_by(core_mark_table, base);
 	}
 	if (!core_read_meta(o, &m))
 		return;
@@ -1700,9 +1715,9 @@ static void core_mark_instance(waot_instance *i)
 		struct core_global g = core_read_global(&m.r);
 		if (!g.imported)
 			break;
-		const uint64_t *value = *(const uint64_t *const *)waot_moved(i, o->instance + g.offset);
+		void *value = *(void *const *)waot_moved(i, o->instance + g.offset);
 		if (value && g.type == reference)
-			core_mark_words(value, value + 1);
+			core_mark_by(core_mark_global, value);
 	}
 }
 
@@ -1851,18 +1866,6 @@ static uint64_t core_keep_exception(waot_instance *owner, uint64_t tag, const ui
 	return x->ref;
 }
 
-#ifndef WAOT_STANDALONE
-/* core_drop_exceptions frees the exceptions of an instance; the lock is held. */
-static void core_drop_exceptions(waot_instance *i)
-{
-	while (i->exceptions) {
-		struct core_exception *x = i->exceptions;
-		i->exceptions = x->next;
-		core_free_exception(x);
-	}
-}
-#endif
-
 /* core_tag is what is known of a tag: the record of its type, and how many words the arguments of its exceptions take. */
 struct core_tag {
 	const void *type;
@@ -1885,6 +1888,26 @@ static bool core_tag_in(waot_instance *i, uint64_t address, struct core_tag *t)
 	t->words = i->object->tags[n].words;
 	return true;
 }
+
+#ifndef WAOT_STANDALONE
+/* core_drop_exceptions frees the exceptions of an instance, and those of others that have its tags: what stands for a tag may stand for another one later. The lock is held. */
+static void core_drop_exceptions(waot_instance *gone)
+{
+	struct core_tag t;
+	bool tags = core_num_tags(gone->object);
+	for (waot_instance *i = tags ? core_instances : gone; i; i = tags ? i->next : NULL) {
+		for (struct core_exception **at = &i->exceptions; *at;) {
+			struct core_exception *x = *at;
+			if (i != gone && !core_tag_in(gone, x->tag, &t)) {
+				at = &x->next;
+				continue;
+			}
+			*at = x->next;
+			core_free_exception(x);
+		}
+	}
+}
+#endif
 
 /* core_find_tag finds out what an address stands for, which is likely a tag of the instance near, unless that is NULL. */
 static struct core_tag core_find_tag(waot_instance *near, uint64_t address)
@@ -2172,6 +2195,23 @@ CORE_HIDDEN uint64_t waot_core_ref(void *exception, uint64_t pc);
 CORE_HIDDEN void waot_core_open(void *exception, uint64_t ref, uint64_t pc);
 WAOT_NORETURN CORE_HIDDEN void waot_core_land(const struct core_registers *r);
 
+/* core_known is the exception that a reference is of. */
+static const struct core_exception *core_known(uint64_t ref)
+{
+	core_lock();
+	const struct core_exception *x = core_exception_of(ref);
+	core_unlock();
+	if (!x)
+		core_die("a reference is of no exception, or of one that is gone");
+	return x;
+}
+
+/* core_args is where the arguments of the exception under way in an instance are. If there was no room for them, only the exception has them. */
+static const uint64_t *core_args(waot_instance *i, const struct core_current *c, uint64_t words)
+{
+	return words <= i->object->exception_words ? c->args : core_known(c->ref)->args;
+}
+
 /* waot_core_raise makes *r that of the innermost frame that catches the exception under way. */
 __attribute__((used)) void waot_core_raise(void *exception, struct core_registers *r)
 {
@@ -2182,7 +2222,7 @@ __attribute__((used)) void waot_core_raise(void *exception, struct core_register
 		return;
 	uint64_t words = core_find_tag(i, c->tag).words;
 	if (to)
-		core_give(to, c->tag, c->ref, c->args, words);
+		core_give(to, c->tag, c->ref, core_args(i, c, words), words);
 	else
 		core_uncaught(i, &from, c->ref ? c->ref : core_keep_exception(i, c->tag, c->args, words));
 }
@@ -2195,17 +2235,6 @@ __attribute__((used)) uint64_t waot_core_ref(void *exception, uint64_t pc)
 		c->ref = core_keep_exception(i, c->tag, c->args, core_find_tag(i, c->tag).words);
 	}
 	return c->ref;
-}
-
-/* core_known is the exception that a reference is of. */
-static const struct core_exception *core_known(uint64_t ref)
-{
-	core_lock();
-	const struct core_exception *x = core_exception_of(ref);
-	core_unlock();
-	if (!x)
-		core_die("a reference is of no exception, or of one that is gone");
-	return x;
 }
 
 __attribute__((used)) void waot_core_open(void *exception, uint64_t ref, uint64_t pc)

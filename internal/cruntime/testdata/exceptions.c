@@ -2,6 +2,7 @@
 #include "exn.h"
 #include "exnmid.h"
 #include "exnstart.h"
+#include "exntop.h"
 #include "exnuser.h"
 
 #include <pthread.h>
@@ -26,11 +27,12 @@
 
 static waot_trap trap;
 static waot_tag host, other;
+static const waot_tag *further; /* of another instance */
 static int64_t number;
 static int mode, reached;
 static waot_ref seen;
 
-enum { RETURN, THROW_HOST, THROW_E, THROW_OTHER, TRAP, PASS, LOOP, CATCH };
+enum { RETURN, THROW_HOST, THROW_E, THROW_OTHER, THROW_FURTHER, TRAP, PASS, LOOP, CATCH };
 
 /* What callbacks call in waot_try. */
 static void throw_it(void *n) { exn_throw(*(int32_t *)n); }
@@ -56,6 +58,7 @@ int32_t env_callback(int32_t n)
 	case THROW_HOST: waot_throw_exception(&host, args);
 	case THROW_E: waot_throw_exception(exn_e(), args);
 	case THROW_OTHER: waot_throw_exception(&other, args);
+	case THROW_FURTHER: waot_throw_exception(further, args);
 	case TRAP: trap_it(NULL); break;
 	case PASS:
 		if (waot_try(&inner, throw_it, &n) == WAOT_EXCEPTION) {
@@ -401,6 +404,43 @@ static void test_tags(void)
 	exnstart_delete(&x);
 }
 
+/* test_between: exceptions go through a module that has no room for their arguments, and are what they were. */
+static void test_between(void)
+{
+	struct exntop_imports imports = {exn_wide()};
+	CHECK(exntop_instantiate(&imports, &trap) == 0);
+	for (int32_t how = 0; how < 3; how++) {
+		*exntop_ref() = 0;
+		CHECK(exntop_caught(how, waot_host_ref(9)) == 54321 && *exntop_ref() == waot_host_ref(9));
+	}
+}
+
+/* test_deleted: with an instance go the exceptions that have its tags, and what others have imported of it. */
+static void test_deleted(void)
+{
+	struct exn_exports x;
+	struct exn_imports imports = {&host};
+	struct exnuser_exports u;
+	struct exnuser_imports user;
+	struct call c = {3, 0, 0};
+	CHECK(exn_new(&x, &imports, &trap) == 0);
+	further = x.e;
+	mode = THROW_FURTHER;
+	CHECK(waot_try(&trap, run_bare, &c) == WAOT_EXCEPTION && waot_exception_tag(trap.exception) == x.e && trap.instance == exn_instance());
+	waot_exception_keep(trap.exception);
+	user.exn_kept = x.kept;
+	user.exn_refs = waot_table_at(*x.refs).elements;
+	user.exn_e = x.e;
+	CHECK(exnuser_new(&u, &user, &trap) == 0);
+	waot_ref r = trap.exception;
+	exn_delete(&x);
+	waot_free_spares();
+	CHECK(waot_exception_tag(r) == NULL && exn_number(exn_keep(5)) == 5);
+	exn_loop(5000);
+	exnuser_delete(&u);
+	exn_forget();
+}
+
 int main(int argc, char **argv)
 {
 	struct exn_imports imports = {&host};
@@ -429,6 +469,8 @@ int main(int argc, char **argv)
 	on_stack((size_t)1 << 20, test_stack_end);
 	test_threads();
 	test_tags();
+	test_between();
+	test_deleted();
 	test_callbacks();
 	puts("ok");
 	return 0;
