@@ -23,11 +23,7 @@ func lowerCatch(l *Emit, i clif.Inst, _ *clif.InstData) {
 // lowerResults appends the loads of those results of a call that are in memory, at the start of the block behind it.
 func (l *lowering) lowerResults(call clif.Inst) {
 	d := &l.F.Insts[call]
-	sig := l.Mod.FuncSig(clif.FuncIndex(d.Aux))
-	if d.Op == clif.OpCallRef {
-		sig = &l.Mod.Sigs[d.Aux]
-	}
-	l.assign(&l.sig, sig)
+	l.assign(&l.sig, l.Mod.CalleeSig(d))
 	l.group(l.F.Srcs[call])
 	for n, loc := range l.sig.Results {
 		if !loc.InReg && l.vregs[int(d.Result)+n] != regalloc.NoVReg {

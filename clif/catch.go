@@ -15,9 +15,12 @@ func (f *Func) CaughtCall(b Block) Inst {
 		switch op := f.Insts[i].Op; {
 		case op.Has(effect.Calls):
 			return i
-		case op != OpNop && !op.IsPure():
+		case !op.MayFollowCaught():
 			return NoInst
 		}
 	}
 	return NoInst
 }
+
+// MayFollowCaught reports whether op may stand between a call and the catch that belongs to it.
+func (op Opcode) MayFollowCaught() bool { return op == OpNop || op.IsPure() }

@@ -67,7 +67,7 @@ func catches(f *clif.Func, pc clif.Inst) bool {
 		switch op := f.Insts[pc].Op; {
 		case op == clif.OpCatch:
 			return true
-		case op != clif.OpNop && !op.IsPure():
+		case !op.MayFollowCaught():
 			return false
 		}
 		pc++

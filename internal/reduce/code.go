@@ -229,10 +229,10 @@ func partEnd(code []wasmedit.Inst, k int) int {
 
 // nesting is by how much an operator changes the depth of blocks.
 func nesting(op wasmfront.Opcode) int {
-	switch op {
-	case wasmfront.OpBlock, wasmfront.OpLoop, wasmfront.OpIf, wasmfront.OpTryTable, wasmfront.OpTry:
+	if _, opens := op.Opens(); opens {
 		return 1
-	case wasmfront.OpEnd, wasmfront.OpDelegate:
+	}
+	if op == wasmfront.OpEnd || op == wasmfront.OpDelegate {
 		return -1
 	}
 	return 0
