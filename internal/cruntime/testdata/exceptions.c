@@ -427,12 +427,13 @@ static void test_deleted(void)
 	further = x.e;
 	mode = THROW_FURTHER;
 	CHECK(waot_try(&trap, run_bare, &c) == WAOT_EXCEPTION && waot_exception_tag(trap.exception) == x.e && trap.instance == exn_instance());
-	waot_exception_keep(trap.exception);
+	waot_ref r = trap.exception;
+	waot_exception_keep(r);
 	user.exn_kept = x.kept;
 	user.exn_refs = waot_table_at(*x.refs).elements;
 	user.exn_e = x.e;
 	CHECK(exnuser_new(&u, &user, &trap) == 0);
-	waot_ref r = trap.exception;
+	CHECK(waot_exception_tag(r) == x.e);
 	exn_delete(&x);
 	waot_free_spares();
 	CHECK(waot_exception_tag(r) == NULL && exn_number(exn_keep(5)) == 5);
