@@ -83,6 +83,15 @@ const exceptionsText = `(module $x
 				unreachable))
 			(local.set 1 (i32.add (local.get 1) (i32.const 1)))
 			(br_if $l (i32.ne (local.get 1) (local.get 0)))))
+	;; Each exception holds the one before, and a table all of them.
+	(func (export "links") (param i32) (local i32) (local $x exnref)
+		(loop $l
+			(table.set $many (local.get 1) (local.tee $x (block $h (result exnref)
+				(try_table (catch_all_ref $h)
+					(throw $all (local.get 1) (i64.const 2) (f32.const 3) (f64.const 4) (v128.const i64x2 5 6) (ref.null extern) (ref.func $inc) (local.get $x)))
+				unreachable)))
+			(local.set 1 (i32.add (local.get 1) (i32.const 1)))
+			(br_if $l (i32.ne (local.get 1) (local.get 0)))))
 	;; Each exception holds the one before.
 	(func (export "chain") (param i32) (local i32)
 		(loop $l
@@ -505,10 +514,16 @@ func TestExceptionLimits(t *testing.T) {
 		t.Errorf("%d bytes are left of %d exceptions", grown, n)
 	}
 	var limit *waot.LimitError
+	if _, err := x.call("links", 1200); err != nil {
+		t.Errorf("1200 exceptions, each of which is in all that come after it: %v", err)
+	}
+	if err := x.inst.Reset(nil); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := x.call("hold", 3000); err != nil {
 		t.Errorf("3000 exceptions: %v", err)
 	}
-	for _, name := range []string{"hold", "chain"} {
+	for _, name := range []string{"hold", "chain", "links"} {
 		if _, err := x.call(name, 4096*4); !errors.As(err, &limit) || limit.Limit != 1<<19 {
 			t.Errorf("%s: %v, want a limit", name, err)
 		}

@@ -68,8 +68,8 @@ type Exception struct {
 	// values are what the references among the arguments are of, in the order of refParams of the tag's type, and funcs the functions, in that of funcParams.
 	values []any
 	funcs  []*Func
-	// weight is about how many bytes it takes, with the exceptions among its arguments.
-	weight uint64
+	// weight is about how many bytes it takes, without the exceptions among its arguments; weighed is the last count that it was part of.
+	weight, weighed uint64
 	// backtrace is the innermost frames where it left compiled code first, inner of which are of the innermost call.
 	backtrace []Frame
 	inner     int
@@ -103,11 +103,7 @@ func newException(tag *Tag, args []uint64) *Exception {
 	t, s := tag.typ, tag.store
 	x := &Exception{tag: tag, args: args, weight: exceptionBytes + 8*uint64(len(args)) + 16*uint64(len(t.refParams)+len(t.funcParams))}
 	for _, n := range t.refParams {
-		v := s.Extern(args[n])
-		if inner, ok := v.(*Exception); ok {
-			x.weight = min(x.weight+inner.weight, maxWeight)
-		}
-		x.values = append(x.values, v)
+		x.values = append(x.values, s.Extern(args[n]))
 	}
 	for _, n := range t.funcParams {
 		x.funcs = append(x.funcs, s.FuncOf(s.fromNative(meta.FuncRef, args[n])))
@@ -115,12 +111,8 @@ func newException(tag *Tag, args []uint64) *Exception {
 	return x
 }
 
-const (
-	// exceptionBytes is about how many bytes an exception takes without arguments, its handle included.
-	exceptionBytes = 256
-	// maxWeight is more than any store allows.
-	maxWeight = 1 << 62
-)
+// exceptionBytes is about how many bytes an exception takes without arguments, its handle included.
+const exceptionBytes = 256
 
 // Tag returns the exception's tag.
 func (x *Exception) Tag() *Tag { return x.tag }
@@ -305,6 +297,36 @@ func (s *Store) mayHold(x *Exception) error {
 		return &LimitError{What: "bytes of exceptions in the store", Want: want, Limit: limit / 2}
 	}
 	return nil
+}
+
+// weighExceptions counts what the exceptions take that handles are of, and those that these have as arguments, each once: the collector of handles does not see the latter. It returns how
+// many it has looked at.
+func (r *references) weighExceptions() (seen int) {
+	if r.weight == 0 {
+		return 0
+	}
+	r.weight = 0
+	r.weighings++
+	var open []*Exception
+	add := func(v any) {
+		if x, ok := v.(*Exception); ok && x.weighed != r.weighings {
+			x.weighed = r.weighings
+			r.weight += x.weight
+			seen++
+			open = append(open, x)
+		}
+	}
+	for _, i := range r.inUse {
+		add(r.slots[i].value)
+		for len(open) > 0 {
+			x := open[len(open)-1]
+			open = open[:len(open)-1]
+			for _, v := range x.values {
+				add(v)
+			}
+		}
+	}
+	return seen
 }
 
 // refTo returns a reference to an exception, whose arguments may have been collected then.

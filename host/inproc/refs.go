@@ -50,8 +50,8 @@ type references struct {
 	tables    []*Table
 	globals   []uintptr
 
-	// weight is that of the exceptions among the values.
-	weight uint64
+	// weight is what the exceptions among the values and in their arguments took at the last collection, and what those take that got a handle since.
+	weight, weighings uint64
 
 	skip rootKind // roots to leave out: for tests that want to see it noticed
 }
@@ -438,14 +438,12 @@ func (s *Store) collectRefs() {
 			k++
 			continue
 		}
-		if e, ok := x.value.(*Exception); ok {
-			r.weight -= e.weight
-		}
 		x.value = nil
 		last := len(r.inUse) - 1
 		r.inUse[k] = r.inUse[last]
 		r.inUse = r.inUse[:last]
 	}
+	scanned += r.weighExceptions()
 	// The number of new handles before the next collection grows with what it has to scan, so that the
 	// cost per handle is bounded.
 	r.room = max(minRefRoom, len(r.inUse), scanned/8)
