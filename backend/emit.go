@@ -450,7 +450,10 @@ func (e *Emitter) result(res *machbuffer.Result) *Code {
 	c.Handlers = stop.Grow(flag, c.Handlers[:0], len(e.handlers))
 	for i, h := range e.handlers {
 		flag.PollAt(i)
-		at, _ := e.Buf.LabelOffset(h.landing)
+		at, bound := e.Buf.LabelOffset(h.landing)
+		if !bound {
+			panic("a handler without code")
+		}
 		c.Handlers = append(c.Handlers, abi.Handler{Return: res.StackMaps[h.stackMap].Return, Landing: at})
 	}
 	e.slots = stop.Resize(flag, e.slots, len(e.Out.StackMapSlots))

@@ -221,25 +221,26 @@ func TestResumed(t *testing.T) {
 	    (block (br_if 2 (i32.eq (global.get $n) (i32.const 3)))) (br 0)) (call $tell (i32.const -1)))
 	  (call $tell (i32.const 99)))`
 	wasm := assembled(t, program)
-	// What the program tells from the marker on.
-	told := func(wasm []byte, marked bool) (list []int32) {
-		inst := instance(t, wasm, host.Imports{"env": {"tell": func(x int32) {
-			if marked {
-				list = append(list, x)
-			}
-		}}, "waot": {"snapshot": func() { marked = true }}})
-		call(t, inst, "_start")
-		return list
-	}
-	want := told(wasm, false)
+	want := told(t, wasm, false)
 	r := frozen(t, program, &initialize.Options{Imports: host.Imports{"env": {"tell": func(int32) {}}}})
-	if got := told(r.Wasm, true); fmt.Sprint(got) != fmt.Sprint(want) || len(want) < 10 || !r.Marker {
+	if got := told(t, r.Wasm, true); fmt.Sprint(got) != fmt.Sprint(want) || len(want) < 10 || !r.Marker {
 		t.Errorf("told %v, want %v", got, want)
 	}
 	again := frozen(t, program, &initialize.Options{Imports: host.Imports{"env": {"tell": func(int32) {}}}})
 	if string(again.Wasm) != string(r.Wasm) {
 		t.Error("the snapshot is another one each time")
 	}
+}
+
+// told returns what a program tells from the marker on, or, if that is behind it, from its beginning.
+func told(t *testing.T, wasm []byte, marked bool) (list []int32) {
+	inst := instance(t, wasm, host.Imports{"env": {"tell": func(x int32) {
+		if marked {
+			list = append(list, x)
+		}
+	}}, "waot": {"snapshot": func() { marked = true }}})
+	call(t, inst, "_start")
+	return list
 }
 
 // TestResumedTails: what is under way is what tail calls have left of it, and code that goes on may end in tail calls, also of what has called the marker.
@@ -264,18 +265,9 @@ func TestResumedTails(t *testing.T) {
 	(func $last (type $ii) (call $tell (local.get 0)) (i32.add (local.get 1) (i32.const 7)))
 	(func (export "_start") (call $tell (call $deep (i32.const 3) (i32.const 4))) (return_call $end (i32.const 99)))`
 	wasm := assembled(t, program)
-	told := func(wasm []byte, marked bool) (list []int32) {
-		inst := instance(t, wasm, host.Imports{"env": {"tell": func(x int32) {
-			if marked {
-				list = append(list, x)
-			}
-		}}, "waot": {"snapshot": func() { marked = true }}})
-		call(t, inst, "_start")
-		return list
-	}
-	want := told(wasm, false)
+	want := told(t, wasm, false)
 	r := frozen(t, program, &initialize.Options{Imports: host.Imports{"env": {"tell": func(int32) {}}}})
-	if got := told(r.Wasm, true); fmt.Sprint(got) != fmt.Sprint(want) || len(want) < 5 || !r.Marker {
+	if got := told(t, r.Wasm, true); fmt.Sprint(got) != fmt.Sprint(want) || len(want) < 5 || !r.Marker {
 		t.Errorf("told %v, want %v", got, want)
 	}
 }

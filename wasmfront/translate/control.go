@@ -161,7 +161,7 @@ func (t *Translator) end(*wasmfront.Operator, *handler) {
 		t.endTryTable(fr)
 		t.join(fr)
 	case wasmfront.BlockTry:
-		t.endTry(fr, t.handler(len(t.frames)-1))
+		t.endTry(fr, t.tryAround(len(t.frames)-1))
 		t.join(fr)
 	case wasmfront.BlockCatch:
 		t.endCatches(fr)
@@ -278,8 +278,8 @@ func (t *Translator) call(op *wasmfront.Operator, _ *handler) {
 func (t *Translator) returnCall(op *wasmfront.Operator, _ *handler) {
 	fn, args := clif.FuncIndex(op.Index), t.popN(len(op.Params))
 	if op.Index < t.m.NumImportedFuncs {
-		t.ifHost(t.b.FuncAddr(fn))
-		t.returnResults(t.b.Call(fn, args), len(op.Results))
+		otherwise := t.ifHost(t.b.FuncAddr(fn))
+		t.returnResults(t.b.Call(fn, args), len(op.Results), otherwise)
 	}
 	t.b.ReturnCall(fn, args)
 	t.ssa.endBlock()
@@ -287,25 +287,26 @@ func (t *Translator) returnCall(op *wasmfront.Operator, _ *handler) {
 }
 
 // ifHost begins a block for a function of the host, which is called as others are: otherwise the host would not know that this instance has called, since its caller would seem
-// to have. It takes no more stack than a tail call once the host returns. The block is of the same operator, and so not charged. returnResults ends it.
-func (t *Translator) ifHost(callee clif.Value) {
+// to have. It takes no more stack than a tail call once the host returns. The block is of the same operator, and so not charged. returnResults ends it, and begins the one that ifHost
+// returns, for functions of modules.
+func (t *Translator) ifHost(callee clif.Value) (otherwise clif.Block) {
 	host := t.b.Unary(clif.OpFuncBits, clif.FuncRef, callee)
 	bit := t.b.Binary(clif.OpBand, clif.I64, host, t.b.Iconst(clif.I64, abi.DescHost))
-	yes, no := t.ssa.newSingle(), t.ssa.newSingle()
-	t.otherwise = no
-	t.branch(t.b.Icmp(clif.Ne, clif.I64, bit, t.b.Iconst(clif.I64, 0)), t.ssa.edgeTo(yes, nil), t.ssa.edgeTo(no, nil))
+	yes, otherwise := t.ssa.newSingle(), t.ssa.newSingle()
+	t.branch(t.b.Icmp(clif.Ne, clif.I64, bit, t.b.Iconst(clif.I64, 0)), t.ssa.edgeTo(yes, nil), t.ssa.edgeTo(otherwise, nil))
 	t.ssa.enter(yes, true)
+	return otherwise
 }
 
-// returnResults ends a block of ifHost with a return of n values from first on, and begins the one for all other functions.
-func (t *Translator) returnResults(first clif.Value, n int) {
+// returnResults ends the block with a return of n values from first on, and begins the block next.
+func (t *Translator) returnResults(first clif.Value, n int, next clif.Block) {
 	t.results = t.results[:0]
 	for i := range n {
 		t.results = append(t.results, first+clif.Value(i))
 	}
 	t.b.Return(t.results)
 	t.ssa.endBlock()
-	t.ssa.enter(t.otherwise, false)
+	t.ssa.enter(next, false)
 }
 
 func (t *Translator) pushResults(first clif.Value, n int) {
@@ -362,8 +363,8 @@ func (t *Translator) callReference(op *wasmfront.Operator, callee clif.Value) {
 func (t *Translator) returnCallReference(op *wasmfront.Operator, callee clif.Value, own bool) {
 	sig, args := clif.SigIndex(op.Index), t.popN(len(op.Params))
 	if !own {
-		t.ifHost(callee)
-		t.returnResults(t.b.CallRef(sig, callee, args), len(op.Results))
+		otherwise := t.ifHost(callee)
+		t.returnResults(t.b.CallRef(sig, callee, args), len(op.Results), otherwise)
 	}
 	t.b.ReturnCallRef(sig, callee, args)
 	t.ssa.endBlock()

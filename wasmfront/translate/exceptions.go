@@ -22,20 +22,20 @@ type try struct {
 	next    clif.Block        // of a try whose exceptions a catch compares: where those go that it does not catch, or NoBlock
 }
 
-// handler returns the innermost of the first n open blocks to whose pad goes what is thrown in it, or nil.
-func (t *Translator) handler(n int) *frame {
-	k := len(t.handlers)
-	if k > 0 && t.handlers[k-1] >= n {
-		k = sort.SearchInts(t.handlers, n)
+// tryAround returns the innermost of the first n open blocks to whose pad goes what is thrown in it, or nil.
+func (t *Translator) tryAround(n int) *frame {
+	k := len(t.tries)
+	if k > 0 && t.tries[k-1] >= n {
+		k = sort.SearchInts(t.tries, n)
 	}
 	if k == 0 {
 		return nil
 	}
-	return &t.frames[t.handlers[k-1]]
+	return &t.frames[t.tries[k-1]]
 }
 
-// endHandler: what comes from here on is not in the innermost try block, or not in a part of it whose exceptions come to its pad.
-func (t *Translator) endHandler() { t.handlers = t.handlers[:len(t.handlers)-1] }
+// leaveTry: what comes from here on is not in the innermost try block, or not in a part of it whose exceptions come to its pad.
+func (t *Translator) leaveTry() { t.tries = t.tries[:len(t.tries)-1] }
 
 // padOf makes an edge from the current point to the pad of fr.
 func (t *Translator) padOf(fr *frame) clif.Target {
@@ -47,7 +47,7 @@ func (t *Translator) padOf(fr *frame) clif.Target {
 
 // pushCalled pushes the results of the call that was emitted last. In a try block it ends the basic block of CLIF, but not the one that is charged for.
 func (t *Translator) pushCalled(first clif.Value, n int) {
-	if fr := t.handler(len(t.frames)); fr != nil {
+	if fr := t.tryAround(len(t.frames)); fr != nil {
 		next := t.ssa.newSingle()
 		t.b.Catch(t.ssa.edgeTo(next, nil), t.padOf(fr))
 		t.ssa.endBlock()
@@ -74,7 +74,7 @@ func (t *Translator) openTry(op *wasmfront.Operator, kind wasmfront.BlockKind) *
 	}
 	fr := t.pushFrame(kind, op.Results, len(t.stack)-len(op.Params))
 	fr.try = &try{pad: clif.NoBlock, tag: clif.NoValue, caught: clif.NoValue, next: clif.NoBlock}
-	t.handlers = stop.Append(t.f.Stop, t.handlers, len(t.frames)-1)
+	t.tries = stop.Append(t.f.Stop, t.tries, len(t.frames)-1)
 	return fr
 }
 
@@ -88,7 +88,7 @@ func (t *Translator) tryOp(op *wasmfront.Operator, _ *handler) { t.openTry(op, w
 
 // endTryTable translates what the pad of the innermost block does, a try_table, whose end this is.
 func (t *Translator) endTryTable(fr *frame) {
-	t.endHandler()
+	t.leaveTry()
 	if fr.try.pad == clif.NoBlock {
 		return
 	}
@@ -99,14 +99,12 @@ func (t *Translator) endTryTable(fr *frame) {
 		t.f.Stop.PollAt(i)
 		c := &fr.try.catches[i]
 		next := clif.NoBlock
+		var args []clif.Value
 		if c.Kind.HasTag() {
 			next = t.ifTag(fr, c.Tag)
-			t.stack = append(t.stack, t.exnArgs(c.Tag)...)
+			args = t.exnArgs(c.Tag)
 		}
-		if c.Kind.HasRef() {
-			t.push(t.b.ExnRef())
-		}
-		t.jumpTo(&t.frames[n-1-int(c.Label)])
+		t.giveTo(&t.frames[n-1-int(c.Label)], c, args)
 		if next == clif.NoBlock {
 			t.live = false
 			return
@@ -114,7 +112,7 @@ func (t *Translator) endTryTable(fr *frame) {
 		t.stack = t.stack[:fr.height]
 		t.ssa.enter(next, false)
 	}
-	t.propagate(t.handler(n))
+	t.propagate(t.tryAround(n))
 	t.live = false
 }
 
@@ -177,7 +175,7 @@ func (t *Translator) catch(op *wasmfront.Operator, _ *handler) {
 	t.leavePart(fr)
 	switch {
 	case first:
-		t.endHandler()
+		t.leaveTry()
 		if fr.try.pad == clif.NoBlock { // nothing throws
 			t.dead()
 			return
@@ -216,9 +214,11 @@ func (t *Translator) mayRethrow() bool {
 	return t.rethrows == someRethrows
 }
 
-// What is known of rethrows in the rest of the function.
+// rethrows is what is known of rethrows in the rest of a function.
+type rethrows uint8
+
 const (
-	unknownRethrows = iota
+	unknownRethrows rethrows = iota
 	noRethrows
 	someRethrows
 )
@@ -230,13 +230,13 @@ func (t *Translator) endCatches(fr *frame) {
 	}
 	t.leavePart(fr)
 	t.ssa.enter(fr.try.next, false)
-	t.propagate(t.handler(len(t.frames) - 1))
+	t.propagate(t.tryAround(len(t.frames) - 1))
 	t.live = false
 }
 
 // endTry ends a try that catches nothing, or gives what is thrown in it to the handler to.
 func (t *Translator) endTry(fr, to *frame) {
-	t.endHandler()
+	t.leaveTry()
 	if fr.try.pad == clif.NoBlock {
 		return
 	}
@@ -251,20 +251,20 @@ func (t *Translator) delegate(op *wasmfront.Operator, _ *handler) {
 	n := len(t.frames) - 1
 	fr := &t.frames[n]
 	if fr.live {
-		t.endTry(fr, t.handler(n-int(op.Index)))
+		t.endTry(fr, t.tryAround(n-int(op.Index)))
 		t.join(fr)
 	}
 	t.popFrame()
 }
 
-// maxKnownHandlers and maxKnownClauses bound the search for the clause that catches what is thrown.
-const maxKnownHandlers, maxKnownClauses = 16, 64
+// maxKnownTries and maxKnownClauses bound the search for the clause that catches what is thrown.
+const maxKnownTries, maxKnownClauses = 16, 64
 
 // throw: if the clause that catches the exception is known, it is a branch. Where fuel is counted it is not, as blocks are what operators say.
 func (t *Translator) throw(op *wasmfront.Operator, _ *handler) {
 	args := t.popN(len(op.Params))
-	for k := len(t.handlers) - 1; t.Fuel == nil && k >= max(0, len(t.handlers)-maxKnownHandlers); k-- {
-		n := t.handlers[k]
+	for k := len(t.tries) - 1; t.Fuel == nil && k >= max(0, len(t.tries)-maxKnownTries); k-- {
+		n := t.tries[k]
 		c, known := t.clauseOf(&t.frames[n], op.Index)
 		if !known {
 			break
@@ -275,7 +275,7 @@ func (t *Translator) throw(op *wasmfront.Operator, _ *handler) {
 		}
 	}
 	t.b.ExnSet(op.Index, args)
-	t.propagate(t.handler(len(t.frames)))
+	t.propagate(t.tryAround(len(t.frames)))
 	t.dead()
 }
 
@@ -297,11 +297,17 @@ func (t *Translator) clauseOf(fr *frame, tag uint32) (c *wasmfront.Catch, known 
 	return nil, true
 }
 
-// throwTo branches to the label of to with what the clause c gives it.
+// throwTo throws to the clause c, which branches to the label of to.
 func (t *Translator) throwTo(to *frame, c *wasmfront.Catch, tag uint32, args []clif.Value) {
 	if c.Kind.HasRef() {
 		t.b.ExnSet(tag, args)
 	}
+	t.giveTo(to, c, args)
+	t.dead()
+}
+
+// giveTo branches to the label of to with what the clause c gives it of the exception under way, whose arguments are args.
+func (t *Translator) giveTo(to *frame, c *wasmfront.Catch, args []clif.Value) {
 	if c.Kind.HasTag() {
 		t.stack = append(t.stack, args...)
 	}
@@ -309,19 +315,18 @@ func (t *Translator) throwTo(to *frame, c *wasmfront.Catch, tag uint32, args []c
 		t.push(t.b.ExnRef())
 	}
 	t.jumpTo(to)
-	t.dead()
 }
 
 func (t *Translator) throwRef(*wasmfront.Operator, *handler) {
 	x := t.pop()
 	t.b.TrapIf(t.isNull(x), abi.TrapNullReference)
 	t.b.ExnOpen(x)
-	t.propagate(t.handler(len(t.frames)))
+	t.propagate(t.tryAround(len(t.frames)))
 	t.dead()
 }
 
 func (t *Translator) rethrow(op *wasmfront.Operator, _ *handler) {
 	t.b.ExnOpen(t.frameAt(op.Index).try.caught)
-	t.propagate(t.handler(len(t.frames)))
+	t.propagate(t.tryAround(len(t.frames)))
 	t.dead()
 }

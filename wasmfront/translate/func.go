@@ -42,25 +42,24 @@ type Translator struct {
 	f  *clif.Func
 	b  clif.Builder
 
-	ssa       ssa
-	check     validate.Func
-	op        wasmfront.Operator
-	stack     []clif.Value
-	frames    []frame
-	locals    []wasmfront.ValType
-	args      []clif.Value  // scratch
-	targets   []clif.Target // scratch
-	results   []clif.Value  // scratch of returnResults
-	otherwise clif.Block    // of ifHost: the block for functions of modules
-	labelFor  []clif.Target // scratch of br_table: by depth
-	handlers  []int         // the open blocks to whose pads exceptions go, by number
-	rethrows  int           // what is known of rethrows in the rest of the function
-	saved     []clif.Value  // parameters of open ifs, for their else parts
-	open      []uint32      // scratch of scan: open blocks, by number of the loop
-	live      bool          // the current point is reachable
-	charge    charge
-	beyond    int // see Beyond
-	deepest   int // most frames that were open at once
+	ssa      ssa
+	check    validate.Func
+	op       wasmfront.Operator
+	stack    []clif.Value
+	frames   []frame
+	locals   []wasmfront.ValType
+	args     []clif.Value  // scratch
+	targets  []clif.Target // scratch
+	results  []clif.Value  // scratch of returnResults
+	labelFor []clif.Target // scratch of br_table: by depth
+	tries    []int         // the open blocks to whose pads exceptions go, by number
+	rethrows rethrows
+	saved    []clif.Value // parameters of open ifs, for their else parts
+	open     []uint32     // scratch of scan: open blocks, by number of the loop
+	live     bool         // the current point is reachable
+	charge   charge
+	beyond   int // see Beyond
+	deepest  int // most frames that were open at once
 }
 
 // frame is an open block.
@@ -103,7 +102,7 @@ func (t *Translator) start(f *clif.Func, i clif.FuncIndex) {
 	f.Pool = stop.Grow(f.Stop, f.Pool, n)
 	t.ssa.reset(f, &t.b, uint32(offset), uint32(size))
 	t.stack, t.frames, t.saved, t.live, t.deepest = t.stack[:0], t.frames[:0], t.saved[:0], true, 0
-	t.handlers, t.rethrows = t.handlers[:0], unknownRethrows
+	t.tries, t.rethrows = t.tries[:0], unknownRethrows
 	entry := t.ssa.enterEntry()
 	params := f.Signature().Params
 	t.ssa.entryParams = clif.Value(len(params))

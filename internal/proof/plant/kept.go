@@ -139,7 +139,7 @@ var kept = []keptFault{
 	{"host/inproc/refs_words.go", "\treturn !exn\n", "\treturn true\n", exceptions},
 	{"compile/worker.go", "r.exceptions = c.HasExceptions", "r.exceptions = false", run{pkg: "compile", pattern: "TestExceptionsWithoutTags"}},
 	{"internal/snapshot/instrument.go", "wasmfront.FeatureFunctionReferences | exceptions)", "wasmfront.FeatureFunctionReferences)", run{pkg: "cmd/waot", pattern: "TestSnapshotOfExceptions"}},
-	{"wasmfront/translate/exceptions.go", "t.handler(n-int(op.Index))", "t.handler(n)", throwScript},
+	{"wasmfront/translate/exceptions.go", "t.tryAround(n-int(op.Index))", "t.tryAround(n)", throwScript},
 	{"wasmfront/translate/exceptions.go", "t.cm.Tags[c.Tag].Import != nil && t.cm.Tags[tag].Import != nil", "false", throwScript},
 	{"wasmfront/translate/exceptions.go", "\tt.leader(false)\n", "", throwFuel},
 	{"wasmfront/translate/exceptions.go", "\tif c.Kind.HasRef() {\n\t\tt.b.ExnSet(tag, args)\n\t}\n", "", throwScript},
