@@ -16,6 +16,7 @@ type decoder struct {
 	price   *Price
 	scratch []ConstOp // the expression being decoded
 	pool    []ConstOp // where finished expressions are stored
+	values  []ValType // of parameters and results of all types
 }
 
 // sectionKind is what is known of a section id. The rank orders the sections,
@@ -160,74 +161,6 @@ func (d *decoder) customSection() {
 	if d.Err == nil {
 		d.m.Customs = append(d.m.Customs, CustomSection{Name: name, Offset: d.Pos, Bytes: d.Bytes(d.End - d.Pos)})
 	}
-}
-
-func (d *decoder) typeSection() {
-	at := d.Pos
-	n := d.U32()
-	if n > MaxTypes {
-		d.FailLimit(at, LimitError{"types", uint64(n), MaxTypes}, "too many types: %d", n)
-	}
-	d.m.Types = makeVec(d, d.m.Types, n, 3)
-	// Each value type takes at least a byte, so all lists together fit in this.
-	pool := make([]ValType, 0, d.End-d.Pos)
-	for ; n > 0 && d.Err == nil; n-- {
-		d.stop.Poll()
-		at := d.Pos
-		if d.NumTypes = uint32(len(d.m.Types)) + 1; d.group() { // a type may refer to itself
-			continue
-		}
-		switch form := d.Byte(); {
-		case form == 0x60:
-		case typeForms[form] != 0:
-			d.FailFeature(at, typeForms[form], "unsupported form of type 0x%02x", form)
-		case form >= 0x80:
-			d.Fail(at, "integer representation too long")
-		default:
-			d.Fail(at, "malformed form of type 0x%02x", form)
-		}
-		var t FuncType
-		d.charge(at, ItemType, 1)
-		t.Params = d.typeVec(&pool, MaxParams, "parameters")
-		t.Results = d.typeVec(&pool, MaxResults, "results")
-		if len(t.Results) > 1 && !d.accept.Has(FeatureMultiValue) {
-			d.FailFeature(at, FeatureMultiValue, "function type %s", &t)
-		}
-		if d.Err == nil {
-			d.m.Types = append(d.m.Types, t)
-		}
-	}
-	d.NumTypes = uint32(len(d.m.Types))
-}
-
-// group reads the start of a recursion group. It reports whether the group is empty. One of several types, which may refer to each other, needs garbage collection.
-func (d *decoder) group() (empty bool) {
-	const rec = 0x4E
-	at := d.Pos
-	if !d.More() || d.Buf[at] != rec || !d.accept.Has(FeatureFunctionReferences) {
-		return false
-	}
-	d.Pos++
-	n := d.U32()
-	if n > 1 {
-		d.FailFeature(at, FeatureGC, "unsupported recursion group of %d types", n)
-	}
-	return n == 0
-}
-
-func (d *decoder) typeVec(pool *[]ValType, limit uint32, what string) []ValType {
-	at := d.Pos
-	n := d.U32()
-	if n > limit {
-		d.FailLimit(at, LimitError{what, uint64(n), uint64(limit)}, "too many %s: %d", what, n)
-	}
-	d.charge(at, ItemTypeValue, min(int(n), d.End-d.Pos))
-	start := len(*pool)
-	for ; n > 0 && d.Err == nil; n-- {
-		d.stop.Poll()
-		*pool = append(*pool, d.ValType(d.accept))
-	}
-	return (*pool)[start:len(*pool):len(*pool)]
 }
 
 func (d *decoder) importSection() {

@@ -150,8 +150,11 @@ func (d *decoder) constOp(op *ConstOp) {
 		op.Bits = d.Fixed64()
 	case OpV128Const:
 		op.Bits, op.High = d.Fixed64(), d.Fixed64()
-	case OpGlobalGet:
+	case OpGlobalGet, OpStructNew, OpStructNewDefault, OpArrayNew, OpArrayNewDefault:
 		op.Index = d.U32()
+	case OpArrayNewFixed:
+		op.Index, op.Bits = d.U32(), uint64(d.U32())
+	case OpRefI31, OpAnyConvertExtern, OpExternConvertAny:
 	case OpRefNull:
 		op.Type = d.HeapType(d.accept)
 	case OpRefFunc:

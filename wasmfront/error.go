@@ -59,15 +59,17 @@ func (e *Error) Error() string {
 // Limits of this implementation. They follow the embedding of WebAssembly in
 // JavaScript, so that what runs in a browser is accepted.
 const (
-	MaxTypes    = 1_000_000
-	MaxFuncs    = 1_000_000
-	MaxParams   = 1_000
-	MaxResults  = 1_000
-	MaxLocals   = 50_000 // parameters included
-	MaxMemories = 100    // imports included
-	MaxTags     = 1_000_000
-	MaxBodySize = 7_654_321
-	MaxBrTable  = 65_520
-	MaxCatches  = 65_520  // of a try_table
-	MaxOperands = 1 << 20 // height of a function's operand stack
+	MaxTypes         = 1_000_000
+	MaxFuncs         = 1_000_000
+	MaxParams        = 1_000
+	MaxFields        = 10_000 // of a structure
+	MaxResults       = 1_000
+	MaxFixedElements = 10_000 // of array.new_fixed
+	MaxLocals        = 50_000 // parameters included
+	MaxMemories      = 100    // imports included
+	MaxTags          = 1_000_000
+	MaxBodySize      = 7_654_321
+	MaxBrTable       = 65_520
+	MaxCatches       = 65_520  // of a try_table
+	MaxOperands      = 1 << 20 // height of a function's operand stack
 )

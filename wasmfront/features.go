@@ -58,7 +58,7 @@ const DefaultFeatures = FeatureSignExtension | FeatureSaturatingFloatToInt | Fea
 // DecodableFeatures is what decoder and validator know in full; a set of
 // features to accept is cut down to it.
 const DecodableFeatures = DefaultFeatures |
-	FeatureWideArithmetic
+	FeatureWideArithmetic | FeatureGC
 
 // Has reports whether f contains all of g.
 func (f Features) Has(g Features) bool { return f&g == g }

@@ -12,19 +12,21 @@ type Module struct {
 	Features Features
 	Cost     int64 // what was charged: see Price
 
-	Types    []FuncType
-	Imports  []Import
-	Funcs    []Func
-	Tables   []Table
-	Memories []Memory
-	Tags     []Tag
-	Globals  []Global
-	Exports  []Export
-	Elems    []ElemSegment
-	Data     []DataSegment
-	Code     []FuncBody // of the functions that are not imported, in order
-	Customs  []CustomSection
-	Sections []Section // in the order of the module
+	Types []TypeDef
+	// TypeOffsets are the offsets of the types.
+	TypeOffsets []int
+	Imports     []Import
+	Funcs       []Func
+	Tables      []Table
+	Memories    []Memory
+	Tags        []Tag
+	Globals     []Global
+	Exports     []Export
+	Elems       []ElemSegment
+	Data        []DataSegment
+	Code        []FuncBody // of the functions that are not imported, in order
+	Customs     []CustomSection
+	Sections    []Section // in the order of the module
 
 	NumImportedFuncs    uint32
 	NumImportedTables   uint32
@@ -61,7 +63,7 @@ type Import struct {
 	Offset       int
 }
 
-// Func is a function of the index space. Type may be out of range until the
+// Func is a function of the index space. Type may be out of range, or no type of functions, until the
 // module has been validated.
 type Func struct {
 	Type   uint32
@@ -82,7 +84,7 @@ type Memory struct {
 	Offset int // of the type
 }
 
-// Tag is a tag of the index space, of exceptions. Its type says which values an exception has, as parameters. Type may be out of range, and the type may have results, until
+// Tag is a tag of the index space, of exceptions. Its type says which values an exception has, as parameters. Type may be out of range, no type of functions, or have results, until
 // the module has been validated.
 type Tag struct {
 	Type   uint32
@@ -106,7 +108,8 @@ type Export struct {
 
 // ConstExpr is a constant expression, without its end: the operators are
 // iNN.const, fNN.const, v128.const, iNN.add, iNN.sub, iNN.mul, global.get,
-// ref.null and ref.func, in postfix order.
+// ref.null, ref.func, ref.i31, those that make structures and arrays of operands, and
+// the conversions between anyref and externref, in postfix order.
 type ConstExpr struct {
 	Ops []ConstOp
 	End int // offset of the end operator; 0 in a module with an error before it
@@ -116,9 +119,9 @@ type ConstExpr struct {
 type ConstOp struct {
 	Op     Opcode
 	Type   ValType // of ref.null
-	Index  uint32  // of the global or function
+	Index  uint32  // of the global or function, or of the type that is made
 	Offset int
-	Bits   uint64 // of the constant; the low half for v128.const
+	Bits   uint64 // of the constant; the low half for v128.const; how many elements for array.new_fixed
 	High   uint64 // the high half for v128.const
 }
 
@@ -183,7 +186,7 @@ type CustomSection struct {
 }
 
 // FuncType returns the type of function i of the index space.
-func (m *Module) FuncType(i uint32) *FuncType { return &m.Types[m.Funcs[i].Type] }
+func (m *Module) FuncType(i uint32) *FuncType { return &m.Types[m.Funcs[i].Type].FuncType }
 
 // SameType reports whether types i and j are equal, which must exist.
 func (m *Module) SameType(i, j uint32) bool {
@@ -193,11 +196,39 @@ func (m *Module) SameType(i, j uint32) bool {
 // RefToFunc returns the type of the reference that ref.func of function i gives.
 func (m *Module) RefToFunc(i uint32) ValType { return abi.RefTo(m.Funcs[i].Type).NotNull() }
 
+// IsSubType reports whether type i is type j or a subtype of it, which must exist.
+func (m *Module) IsSubType(i, j uint32) bool {
+	for !m.SameType(i, j) {
+		t := &m.Types[i]
+		if !t.HasSuper || t.Depth <= m.Types[j].Depth {
+			return false
+		}
+		i = t.Super
+	}
+	return true
+}
+
 // Matches reports whether t is u or a subtype of it.
-func (m *Module) Matches(t, u ValType) bool { return t == u || abi.Matches(t, u, m.SameType) }
+func (m *Module) Matches(t, u ValType) bool { return t == u || abi.Matches(t, u, m.IsSubType) }
+
+// MatchAll reports whether values of the types a can be where b are wanted.
+func (m *Module) MatchAll(a, b []ValType) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !m.Matches(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// RefTo returns the type of nullable references to what type i is, which must exist.
+func (m *Module) RefTo(i uint32) ValType { return abi.RefToKind(m.Types[i].Kind, i) }
 
 // firstEqual finds the first type that each of types is equal to.
-func firstEqual(types []FuncType, end *stop.Flag) []uint32 {
+func firstEqual(types []TypeDef, end *stop.Flag) []uint32 {
 	records := abi.RecordsOf(types, end.Poll)
 	seen, first := make(map[string]uint32, len(types)), make([]uint32, len(types))
 	for i := range types {
@@ -214,7 +245,7 @@ func firstEqual(types []FuncType, end *stop.Flag) []uint32 {
 }
 
 // TagType returns the type of tag i of the index space.
-func (m *Module) TagType(i uint32) *FuncType { return &m.Types[m.Tags[i].Type] }
+func (m *Module) TagType(i uint32) *FuncType { return &m.Types[m.Tags[i].Type].FuncType }
 
 // GlobalType returns the type of global i of the index space.
 func (m *Module) GlobalType(i uint32) GlobalType { return m.Globals[i].GlobalType }

@@ -45,7 +45,14 @@ const (
 	ImmV128                 // 16 bytes
 	ImmShuffle              // 16 lanes
 	ImmLane                 // lane
-	ImmRefType              // reference type
+	ImmRefType              // heap type
+	ImmCast                 // heap type of a cast
+	ImmBrOnCast             // flags, label, heap type before, heap type after
+	ImmField                // type, field
+	ImmTypeCount            // type, number of elements
+	ImmType2                // destination type, source type
+	ImmTypeData             // type, data segment
+	ImmTypeElem             // type, element segment
 	ImmSelect               // list of value types
 	ImmOther                // a form of a feature that is not decodable
 	NumImmKinds     = iota

@@ -72,6 +72,13 @@ var immReaders = [NumImmKinds]func(*Reader, *Operator, Features){
 	ImmShuffle:      readVector,
 	ImmLane:         func(r *Reader, o *Operator, _ Features) { o.Lane = r.Byte() },
 	ImmRefType:      func(r *Reader, o *Operator, f Features) { o.Type = r.HeapType(f) },
+	ImmCast:         func(r *Reader, o *Operator, f Features) { o.ReadCast(r, f) },
+	ImmBrOnCast:     func(r *Reader, o *Operator, f Features) { o.ReadBrOnCast(r, f) },
+	ImmField:        readTwo,
+	ImmTypeCount:    readTwo,
+	ImmType2:        readTwo,
+	ImmTypeData:     readTwo,
+	ImmTypeElem:     readTwo,
 	ImmSelect:       readSelect,
 }
 
@@ -80,6 +87,38 @@ func readIndex(r *Reader, o *Operator, _ Features) { o.Index = r.U32() }
 func readTwo(r *Reader, o *Operator, _ Features) { o.Index, o.Index2 = r.U32(), r.U32() }
 
 func readVector(r *Reader, o *Operator, _ Features) { o.I64, o.High = r.Fixed64(), r.Fixed64() }
+
+// ReadCast reads the type that a cast or test asks for. Whether it has null is in the code of the operator.
+func (o *Operator) ReadCast(r *Reader, accept Features) {
+	o.Type = r.HeapType(accept)
+	if o.Op == OpRefTest || o.Op == OpRefCast {
+		o.Type = o.Type.NotNull()
+	}
+}
+
+// The flags of br_on_cast and br_on_cast_fail.
+const (
+	castNullBefore = 1 << iota // the type before the cast has null
+	castNullAfter              // the type that is asked for has null
+	castFlagsEnd
+)
+
+// ReadBrOnCast reads the immediates of br_on_cast or br_on_cast_fail.
+func (o *Operator) ReadBrOnCast(r *Reader, accept Features) {
+	at := r.Pos
+	flags := r.Byte()
+	if flags >= castFlagsEnd {
+		r.Fail(at, "malformed br_on_cast flags 0x%02x", flags)
+	}
+	o.Index = r.U32()
+	o.Type, o.To = r.HeapType(accept), r.HeapType(accept)
+	if flags&castNullBefore == 0 {
+		o.Type = o.Type.NotNull()
+	}
+	if flags&castNullAfter == 0 {
+		o.To = o.To.NotNull()
+	}
+}
 
 func readBlockType(r *Reader, o *Operator, accept Features) {
 	o.Index, o.Params, o.Results = NoIndex, nil, nil

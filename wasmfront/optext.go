@@ -21,7 +21,7 @@ const (
 	SpaceGlobal
 	SpaceElem
 	SpaceData
-	_ // fields, of types that belong to garbage collection
+	SpaceField // of a structure: their indices are for one type only
 	SpaceTag
 	NumSpaces = iota + 1
 )
@@ -39,15 +39,24 @@ func (o *Operator) String() string { return string(o.AppendText(nil, AppendNumbe
 
 // AppendText appends the operator as in the text format.
 func (o *Operator) AppendText(b []byte, index AppendIndex) []byte {
-	if o.Op == OpSelectT {
-		b = append(b, "select"...)
-	} else {
-		b = append(b, o.Op.String()...)
-	}
+	b = append(b, o.Op.keyword()...)
 	if imm := immTexts[o.Op.Info().Imm]; imm != nil {
 		return imm(b, o, index)
 	}
 	return b
+}
+
+// keyword returns the name of an operator as the text format has it, where immediates tell some operators apart.
+func (op Opcode) keyword() string {
+	switch op {
+	case OpSelectT:
+		return OpSelect.String()
+	case OpRefTestNull:
+		return OpRefTest.String()
+	case OpRefCastNull:
+		return OpRefCast.String()
+	}
+	return op.String()
 }
 
 // immTexts append the immediates of each form.
@@ -82,6 +91,17 @@ var immTexts = [NumImmKinds]func([]byte, *Operator, AppendIndex) []byte{
 	ImmShuffle:      appendShuffle,
 	ImmLane:         appendLane,
 	ImmRefType:      appendHeapType,
+	ImmCast:         func(b []byte, o *Operator, index AppendIndex) []byte { return AppendRef(append(b, ' '), o.Type, index) },
+	ImmBrOnCast:     appendBrOnCast,
+	ImmField: func(b []byte, o *Operator, index AppendIndex) []byte {
+		return index(append(index(append(b, ' '), SpaceType, o.Index), ' '), SpaceField, o.Index2)
+	},
+	ImmTypeCount: func(b []byte, o *Operator, index AppendIndex) []byte {
+		return strconv.AppendUint(append(index(append(b, ' '), SpaceType, o.Index), ' '), uint64(o.Index2), 10)
+	},
+	ImmType2:    typeAnd(SpaceType),
+	ImmTypeData: typeAnd(SpaceData),
+	ImmTypeElem: typeAnd(SpaceElem),
 	ImmSelect: func(b []byte, o *Operator, index AppendIndex) []byte {
 		return AppendTypes(b, "result", o.Type.Slice(), index)
 	},
@@ -162,11 +182,28 @@ func AppendTypes(b []byte, keyword string, ts []ValType, index AppendIndex) []by
 	return append(b, ')')
 }
 
+// typeAnd appends a type and what is in another space.
+func typeAnd(space IndexSpace) func([]byte, *Operator, AppendIndex) []byte {
+	return func(b []byte, o *Operator, index AppendIndex) []byte {
+		return index(append(index(append(b, ' '), SpaceType, o.Index), ' '), space, o.Index2)
+	}
+}
+
+func appendBrOnCast(b []byte, o *Operator, index AppendIndex) []byte {
+	b = index(append(b, ' '), SpaceLabel, o.Index)
+	return AppendRef(append(AppendRef(append(b, ' '), o.Type, index), ' '), o.To, index)
+}
+
 // AppendType appends a value type.
 func AppendType(b []byte, t ValType, index AppendIndex) []byte {
 	if _, ok := t.TypeIndex(); !ok {
 		return append(b, t.String()...)
 	}
+	return AppendRef(b, t, index)
+}
+
+// AppendRef appends a reference type in full.
+func AppendRef(b []byte, t ValType, index AppendIndex) []byte {
 	b = append(b, "(ref "...)
 	if !t.IsNotNull() {
 		b = append(b, "null "...)

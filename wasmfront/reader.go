@@ -17,9 +17,11 @@ type Reader struct {
 	Pos  int
 	End  int
 	Func int // the function being read, or -1; for errors
-	// NumTypes is how many function types there are: indices of references must be below it.
-	NumTypes uint32
-	Err      *Error
+	// Types are the types that indices of references mean. While a recursion group is read, Group more of its types are still to come.
+	Types []TypeDef
+	Group uint32
+	ahead bool // a type was one of those
+	Err   *Error
 }
 
 // Fail records an error at offset, unless there is one already.
@@ -239,10 +241,13 @@ func (r *Reader) HeapType(accept Features) ValType {
 		r.Fail(at, "malformed heap type")
 	case !accept.Has(FeatureFunctionReferences):
 		r.FailFeature(at, FeatureFunctionReferences, "unsupported heap type %d", n)
-	case n >= int64(r.NumTypes):
-		r.Fail(at, "unknown type %d", n)
+	case n < int64(len(r.Types)):
+		return abi.RefToKind(r.Types[n].Kind, uint32(n))
+	case n < int64(len(r.Types))+int64(r.Group):
+		r.ahead = true
+		return abi.RefTo(uint32(n)) // of whatever kind
 	default:
-		return abi.RefTo(uint32(n))
+		r.Fail(at, "unknown type %d", n)
 	}
 	return TypeUnknown
 }
@@ -285,8 +290,8 @@ func (r *Reader) SkipValType() {
 	}
 }
 
-// BlockType reads the type of a block. A type index must be below len(types).
-func (r *Reader) BlockType(accept Features, types []FuncType) (params, results []ValType) {
+// BlockType reads the type of a block. A type index must be one of functions.
+func (r *Reader) BlockType(accept Features) (params, results []ValType) {
 	at := r.Pos
 	if at < r.End {
 		b := r.Buf[at]
@@ -303,10 +308,12 @@ func (r *Reader) BlockType(accept Features, types []FuncType) (params, results [
 	case r.Err != nil:
 	case n < 0:
 		r.Fail(at, "malformed block type")
-	case n >= int64(len(types)):
+	case n >= int64(len(r.Types)):
 		r.Fail(at, "unknown type %d", n)
+	case r.Types[n].Kind != KindFunc:
+		r.Fail(at, "type %d is not a function type", n)
 	default:
-		t := &types[n]
+		t := &r.Types[n].FuncType
 		if (len(t.Params) > 0 || len(t.Results) > 1) && !accept.Has(FeatureMultiValue) {
 			r.FailFeature(at, FeatureMultiValue, "block type %s", t)
 		}

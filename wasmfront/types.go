@@ -6,10 +6,21 @@ import (
 	"github.com/waot-project/waot/internal/abi"
 )
 
-// ValType is the type of a value, FuncType that of a function, whose slices must not be written to. They are those of the binary interface.
+// ValType is the type of a value, FuncType that of a function, whose slices must not be written to, TypeDef a type that a module defines, and FieldType that of a field
+// of one. They are those of the binary interface.
 type (
-	ValType  = abi.ValType
-	FuncType = abi.FuncType
+	ValType   = abi.ValType
+	FuncType  = abi.FuncType
+	TypeDef   = abi.TypeDef
+	FieldType = abi.FieldType
+	TypeKind  = abi.TypeKind
+)
+
+// The kinds of types.
+const (
+	KindFunc   = abi.KindFunc
+	KindStruct = abi.KindStruct
+	KindArray  = abi.KindArray
 )
 
 // The value types. TypeUnknown is the type of an operand that unreachable code
@@ -25,6 +36,10 @@ const (
 	ExternRef   = abi.ExternRef
 	ExnRef      = abi.ExnRef
 	NullExnRef  = abi.NullExnRef
+	AnyRef      = abi.AnyRef
+	EqRef       = abi.EqRef
+	I31Ref      = abi.I31Ref
+	ArrayRef    = abi.ArrayRef
 	NumValTypes = abi.NumValTypes
 )
 

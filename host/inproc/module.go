@@ -116,7 +116,7 @@ func (m *Module) describe(d *meta.Module) error {
 		m.exports[d.Exports[i].Name] = uint32(i)
 	}
 	m.largeFrames = slices.ContainsFunc(d.Funcs, func(f meta.Func) bool { return f.Frame >= largeFrame })
-	m.records = abi.RecordsOf(d.Types, nil)
+	m.records = abi.RecordsOf(abi.Defs(d.Types), nil)
 	m.imported = slices.IndexFunc(d.Funcs, func(f meta.Func) bool { return f.Import == nil })
 	m.findRefRoots()
 	return nil

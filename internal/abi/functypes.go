@@ -35,7 +35,58 @@ func TypeList[T fmt.Stringer](types []T, between string) string {
 	return "(" + strings.Join(names, between) + ")"
 }
 
-// Digest stands for a function type: that of its record.
+// FieldType is the type of a field of a structure, or of the elements of an array.
+type FieldType struct {
+	Type    ValType // what code puts in and gets out: I32 if Packed
+	Packed  uint8   // how many bits of it are kept, 8 or 16, or 0 for all
+	Mutable bool
+}
+
+// String writes what is kept as the text format does, with a number for the index of a type.
+func (f FieldType) String() string {
+	s := f.Type.String()
+	if f.Packed != 0 {
+		s = fmt.Sprintf("i%d", f.Packed)
+	}
+	if f.Mutable {
+		return "(mut " + s + ")"
+	}
+	return s
+}
+
+// TypeDef is a type that a module defines. The zero value is the type of functions without parameters and results, in a recursion group of its own, without subtypes.
+type TypeDef struct {
+	FuncType             // of functions; empty else
+	Fields   []FieldType // of structures; that of elements for arrays
+	Kind     TypeKind
+	Open     bool   // may have subtypes: it is not final
+	HasSuper bool   // it is a subtype of Super
+	Depth    uint8  // how many types it is a subtype of
+	Super    uint32 // an index below its own
+	Place    uint32 // in its recursion group: 0 is the first, which begins the group
+}
+
+// MaxDepth is the largest depth of a type: that of the implementation limits of the specification.
+const MaxDepth = 63
+
+// isPlain reports whether a type of functions is as WebAssembly 1.0 has them, but that it may be typed: last says that the next type begins a recursion group.
+func (t *TypeDef) isPlain(last bool) bool {
+	return t.Kind == KindFunc && !t.Open && !t.HasSuper && t.Place == 0 && last
+}
+
+// lastOfGroup reports whether type i is the last of its recursion group.
+func lastOfGroup(types []TypeDef, i int) bool { return i+1 == len(types) || types[i+1].Place == 0 }
+
+// Defs returns function types as a module defines those that are plain.
+func Defs(types []FuncType) []TypeDef {
+	defs := make([]TypeDef, len(types))
+	for i := range types {
+		defs[i].FuncType = types[i]
+	}
+	return defs
+}
+
+// Digest stands for a type: that of its record.
 type Digest [sha256.Size]byte
 
 // DigestOf returns what stands for the type that has a record.
@@ -49,86 +100,166 @@ func DigestOf(record []byte) Digest { return sha256.Sum256(record) }
 // and the heap type: the byte of the nullable type, recordType and the digest of another type, or recordSelf for the type itself. So a record is short, however types refer
 // to each other. For such a type, self is its index in its module, and digests are those of the types before it.
 func (t *FuncType) Record(self uint32, digests []Digest) []byte {
-	const version, function, typedFunction = 1, 0x60, 0x61
+	const function, typedFunction = 0x60, 0x61
 	b := make([]byte, 0, 7+len(t.Params)+len(t.Results))
-	b = append(b, version, function)
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Params)))
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Results)))
-	typed := false
-	for _, types := range [2][]ValType{t.Params, t.Results} {
-		for _, v := range types {
-			if v.IsTyped() {
-				b, typed = appendTyped(b, v, self, digests), true
-				continue
-			}
-			code := v.Code()
-			if code == 0 {
-				panic("a type that has no code in records") // two of them would be equal
-			}
-			b = append(b, code)
-		}
-	}
+	b = append(b, recordVersion, function)
+	r := recorder{first: self, members: 1, digests: digests}
+	b, typed := r.signature(b, t)
 	if b = append(b, 0); typed {
 		d := DigestOf(b)
-		b = append(append(b[:0], version, typedFunction), d[:]...)
+		b = append(append(b[:0], recordVersion, typedFunction), d[:]...)
 	}
 	return b
 }
 
-// The heap types of records, which are no codes of value types.
+const recordVersion = 1
+
+// The heap types of records, which are no codes of value types. The place follows recordPlace.
 const (
-	recordType = 1
-	recordSelf = 2
+	recordType  = 1
+	recordSelf  = 2
+	recordPlace = 3
 )
 
-func appendTyped(b []byte, v ValType, self uint32, digests []Digest) []byte {
+// recorder encodes the types of a recursion group for records.
+type recorder struct {
+	first, members uint32 // of the group
+	digests        []Digest
+}
+
+// signature appends the types of a function. typed is whether one says more than its class.
+func (r *recorder) signature(b []byte, t *FuncType) (_ []byte, typed bool) {
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Params)))
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(t.Results)))
+	for _, types := range [2][]ValType{t.Params, t.Results} {
+		for _, v := range types {
+			b, typed = r.value(b, v), typed || v.IsTyped()
+		}
+	}
+	return b, typed
+}
+
+// value appends a value type.
+func (r *recorder) value(b []byte, v ValType) []byte {
+	if !v.IsTyped() {
+		code := v.Code()
+		if code == 0 {
+			panic("a type that has no code in records") // two of them would be equal
+		}
+		return append(b, code)
+	}
 	code := byte(CodeRefNull)
 	if v.IsNotNull() {
 		code = CodeRef
 	}
 	b = append(b, code)
-	switch i, ok := v.TypeIndex(); {
-	case !ok:
-		return append(b, v.OrNull().Code())
-	case i == self:
+	if i, ok := v.TypeIndex(); ok {
+		return r.index(b, i)
+	}
+	return append(b, v.OrNull().Code())
+}
+
+// index appends what stands for a type: of the group, or before it.
+func (r *recorder) index(b []byte, i uint32) []byte {
+	switch place := i - r.first; {
+	case place >= r.members:
+		return append(append(b, recordType), r.digests[i][:]...)
+	case r.members == 1:
 		return append(b, recordSelf)
 	default:
-		return append(append(b, recordType), digests[i][:]...)
+		return binary.LittleEndian.AppendUint32(append(b, recordPlace), place)
 	}
+}
+
+// definition appends a type that is not plain, of the group.
+func (r *recorder) definition(b []byte, t *TypeDef) []byte {
+	const final, open, hasSuper = 0, 1, 2
+	flags := byte(final)
+	if t.Open {
+		flags |= open
+	}
+	if t.HasSuper {
+		b = r.index(append(b, flags|hasSuper), t.Super)
+	} else {
+		b = append(b, flags)
+	}
+	b = append(b, byte(t.Kind))
+	if t.Kind == KindFunc {
+		b, _ = r.signature(b, &t.FuncType)
+		return b
+	}
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(t.Fields)))
+	for _, f := range t.Fields {
+		mutable := byte(0)
+		if f.Mutable {
+			mutable = 1
+		}
+		b = r.value(append(b, mutable, f.Packed), f.Type)
+	}
+	return b
 }
 
 // Records are the records of the types of a module, and what stands for them.
 type Records struct {
-	types   []FuncType
-	digests []Digest // nil if no type says more than classes
+	types   []TypeDef
+	digests []Digest // nil if all types are plain, and none says more than classes
+	places  []Digest // what stands for the place of a type in its recursion group, for types that are not plain
 }
 
-// RecordsOf returns the records of the types of a module, of which each refers only to itself and those before it. It calls poll for each, which may be nil.
-func RecordsOf(types []FuncType, poll func()) *Records {
+// RecordsOf returns the records of the types of a module, of which each refers only to those of its recursion group and of groups before it. It calls poll for each, which may be nil.
+func RecordsOf(types []TypeDef, poll func()) *Records {
 	if poll == nil {
 		poll = func() {}
 	}
 	r := &Records{types: types}
 	for i := range types {
-		if poll(); types[i].IsTyped() {
-			r.digests = digestsOf(types, poll)
+		if poll(); types[i].IsTyped() || !r.isPlain(i) {
+			r.digests, r.places = make([]Digest, len(types)), make([]Digest, len(types))
+			r.digest(poll)
 			break
 		}
 	}
 	return r
 }
 
-func digestsOf(types []FuncType, poll func()) []Digest {
-	digests := make([]Digest, len(types))
-	for i := range types {
+func (r *Records) isPlain(i int) bool { return r.types[i].isPlain(lastOfGroup(r.types, i)) }
+
+// digest finds what stands for each type. The record of one that is not plain has the SHA-256 of that of the encoding of its recursion group and of its place there.
+func (r *Records) digest(poll func()) {
+	for i := 0; i < len(r.types); {
 		poll()
-		digests[i] = DigestOf(types[i].Record(uint32(i), digests))
+		if r.isPlain(i) {
+			r.digests[i] = DigestOf(r.types[i].Record(uint32(i), r.digests))
+			i++
+			continue
+		}
+		end := i
+		for !lastOfGroup(r.types, end) {
+			end++
+		}
+		group := recorder{first: uint32(i), members: uint32(end + 1 - i), digests: r.digests}
+		h := sha256.New()
+		var b []byte
+		for k := i; k <= end; k++ {
+			poll()
+			b = group.definition(b[:0], &r.types[k])
+			h.Write(b)
+		}
+		for key := h.Sum(nil); i <= end; i++ {
+			r.places[i] = sha256.Sum256(binary.LittleEndian.AppendUint32(slices.Clip(key), r.types[i].Place))
+			r.digests[i] = DigestOf(r.Of(uint32(i)))
+		}
 	}
-	return digests
 }
 
 // Of returns the record of type i.
-func (r *Records) Of(i uint32) []byte { return r.types[i].Record(i, r.digests) }
+func (r *Records) Of(i uint32) []byte {
+	const defined = 0x62
+	if !r.isPlain(int(i)) {
+		return append([]byte{recordVersion, defined}, r.places[i][:]...)
+	}
+	return r.types[i].Record(i, r.digests)
+}
 
 // Digest returns what stands for type i.
 func (r *Records) Digest(i uint32) Digest {
@@ -151,7 +282,7 @@ func (r *Records) Own(t ValType) OwnType {
 	if !ok {
 		return OwnType{Type: t}
 	}
-	own := RefTo(0)
+	own := RefToKind(t.Kind(), 0)
 	if t.IsNotNull() {
 		own = own.NotNull()
 	}
@@ -163,16 +294,38 @@ func (t OwnType) Matches(u OwnType) bool {
 	return Matches(t.Type, u.Type, func(uint32, uint32) bool { return t.To == u.To })
 }
 
-// Matches reports whether t is u or a subtype of it; same tells whether an index of t and one of u, which may be of other modules, are of the same type.
-func Matches(t, u ValType, same func(i, j uint32) bool) bool {
-	if t.Base() != u.Base() || u.IsNotNull() && !t.IsNotNull() {
+// Matches reports whether t is u or a subtype of it; sub tells whether the type of an index of t is that of an index of u or a subtype, which may be of other modules.
+func Matches(t, u ValType, sub func(i, j uint32) bool) bool {
+	switch {
+	case t.Base() != u.Base() || u.IsNotNull() && !t.IsNotNull():
 		return false
-	}
-	if t.Base() == ExternRef {
-		heap, want := t>>heapBits, u>>heapBits
-		return heap == want || ValType(t.heap().within) == want
+	case !t.IsRef():
+		return t == u
 	}
 	i, exact := t.TypeIndex()
 	j, wanted := u.TypeIndex()
-	return !wanted || exact && same(i, j)
+	switch {
+	case exact && wanted:
+		return t.Kind() == u.Kind() && sub(i, j)
+	case t.IsBottom():
+		return t.top() == u.top() // also of what has an index
+	case wanted:
+		return false
+	case exact:
+		return kindHeaps[t.Kind()].isWithin(u.abstract())
+	}
+	return t.abstract().isWithin(u.abstract())
+}
+
+// kindHeaps are the abstract heap types that types of each kind are within.
+var kindHeaps = [numKinds]*heapType{KindFunc: &heapTypes[heapFunc], KindStruct: &heapTypes[heapStruct], KindArray: &heapTypes[heapArray]}
+
+// isWithin reports whether h, which is not a bottom type, is u or within it.
+func (h *heapType) isWithin(u *heapType) bool {
+	for ; h != u; h = &heapTypes[h.within] {
+		if h == &heapTypes[h.within] {
+			return false
+		}
+	}
+	return true
 }

@@ -29,44 +29,101 @@ const (
 // classBits is the width of the class.
 const classBits = 3
 
-// notNull is the bit of a reference type whose values are never null. Above it is the heap type: 0 for anything of the class; for references to functions,
-// one more than the index of a type; for those of class ExternRef, a number that says in which other hierarchy of types they are.
+// notNull is the bit of a reference type whose values are never null. Above it is the heap type: 0 for anything of the class, then what is abstract, then what the
+// indices of types name, which say of what kind those are: so a type can be understood without the module, but for which type the index means.
 const (
 	notNull  ValType = 1 << classBits
 	heapBits         = classBits + 1
 )
 
-// The types of nullable references to exceptions: to any, and to none, so that only null is left. Compiled code keeps them as it keeps an externref, but they are a hierarchy of
-// their own: neither is a subtype of externref.
+// The types of nullable references to what the abstract heap types name. Compiled code keeps those to objects as it keeps an externref, but hierarchies of types do not
+// mix: anyref and exnref are no subtypes of externref. A bottom type has null only.
 const (
-	ExnRef     = ExternRef | heapExn<<heapBits
-	NullExnRef = ExternRef | heapNoExn<<heapBits
+	ExnRef        = ExternRef | heapExn<<heapBits
+	NullExnRef    = ExternRef | heapNoExn<<heapBits
+	NullExternRef = ExternRef | heapNoExtern<<heapBits
+	AnyRef        = ExternRef | heapAny<<heapBits
+	EqRef         = ExternRef | heapEq<<heapBits
+	I31Ref        = ExternRef | heapI31<<heapBits
+	StructRef     = ExternRef | heapStruct<<heapBits
+	ArrayRef      = ExternRef | heapArray<<heapBits
+	NullRef       = ExternRef | heapNone<<heapBits
+	NullFuncRef   = FuncRef | heapNoFunc<<heapBits
 )
 
-// The heap types of class ExternRef.
+// The abstract heap types, of class ExternRef but for func, which is 0 of class FuncRef, and nofunc.
 const (
 	heapExtern = iota
 	heapExn
 	heapNoExn
+	heapNoExtern
+	heapAny
+	heapEq
+	heapI31
+	heapStruct
+	heapArray
+	heapNone
+	heapFunc
 	numHeaps
+
+	heapNoFunc = 1<<(32-heapBits) - 1 // above all indices
+	// Indices of class ExternRef begin here, two numbers for each: for a structure and for an array. In class FuncRef they begin at 1.
+	heapIndices = 16
 )
 
-// heapType is what is known of a heap type of class ExternRef.
+// heapType is what is known of an abstract heap type.
 type heapType struct {
-	name   string // in the text format
-	ref    string // what the text format calls nullable references to it
-	code   byte   // of nullable references to it
-	within uint8  // the heap type next above it, or itself
+	name   string  // in the text format
+	ref    string  // what the text format calls nullable references to it
+	code   byte    // of nullable references to it
+	within uint8   // the heap type next above it, or itself
+	class  ValType // of references to it
+	bottom bool    // nothing is within it but null
 }
 
 var heapTypes = [numHeaps]heapType{
-	heapExtern: {"extern", "externref", 0x6f, heapExtern},
-	heapExn:    {"exn", "exnref", 0x69, heapExn},
-	heapNoExn:  {"noexn", "nullexnref", 0x74, heapExn},
+	heapExtern:   {"extern", "externref", 0x6f, heapExtern, ExternRef, false},
+	heapExn:      {"exn", "exnref", 0x69, heapExn, ExternRef, false},
+	heapNoExn:    {"noexn", "nullexnref", 0x74, heapExn, ExternRef, true},
+	heapNoExtern: {"noextern", "nullexternref", 0x72, heapExtern, ExternRef, true},
+	heapAny:      {"any", "anyref", 0x6e, heapAny, ExternRef, false},
+	heapEq:       {"eq", "eqref", 0x6d, heapAny, ExternRef, false},
+	heapI31:      {"i31", "i31ref", 0x6c, heapEq, ExternRef, false},
+	heapStruct:   {"struct", "structref", 0x6b, heapEq, ExternRef, false},
+	heapArray:    {"array", "arrayref", 0x6a, heapEq, ExternRef, false},
+	heapNone:     {"none", "nullref", 0x71, heapAny, ExternRef, true},
+	heapFunc:     {"func", "funcref", 0x70, heapFunc, FuncRef, false},
 }
 
-// heap returns the row of t, which is valid and of class ExternRef.
-func (t ValType) heap() *heapType { return &heapTypes[t>>heapBits] }
+// noFunc is the row of heapNoFunc, which is no place in the table.
+var noFunc = heapType{"nofunc", "nullfuncref", 0x73, heapFunc, FuncRef, true}
+
+// abstract returns the row of t, a reference type, or nil if the index of a type says what t refers to, or t is not valid.
+func (t ValType) abstract() *heapType {
+	switch heap := t >> heapBits; {
+	case t.Base() == FuncRef && heap == 0:
+		return &heapTypes[heapFunc]
+	case t.Base() == FuncRef && heap == heapNoFunc:
+		return &noFunc
+	case t.Base() == ExternRef && heap < heapFunc:
+		return &heapTypes[heap]
+	}
+	return nil
+}
+
+// top returns the heap type that t, a reference type, is within at last.
+func (t ValType) top() uint8 {
+	heap := uint8(heapAny) // of the index of a structure or array
+	if row := t.abstract(); row != nil {
+		heap = row.within
+	} else if t.Base() == FuncRef {
+		heap = heapFunc
+	}
+	for heapTypes[heap].within != heap {
+		heap = heapTypes[heap].within
+	}
+	return heap
+}
 
 // UnknownRef is the type of an operand that unreachable code gives, of which only that it is a reference is known; no type elsewhere.
 const UnknownRef = ValTypeUnknown | notNull
@@ -86,16 +143,52 @@ func (t ValType) NotNull() ValType { return t | notNull }
 // OrNull is the reverse of NotNull.
 func (t ValType) OrNull() ValType { return t &^ notNull }
 
+// TypeKind is the kind of what a module defines as a type.
+type TypeKind uint8
+
+// The kinds of types.
+const (
+	KindFunc TypeKind = iota
+	KindStruct
+	KindArray
+	numKinds = iota
+)
+
+// String returns the keyword of the text format.
+func (k TypeKind) String() string { return [numKinds]string{"func", "struct", "array"}[k] }
+
 // MaxTypeIndex is the largest index of a type that a ValType has room for.
-const MaxTypeIndex = 1<<(32-heapBits) - 2
+const MaxTypeIndex = (1<<(32-heapBits)-heapIndices)/2 - 1
 
 // RefTo returns the type of nullable references to functions of the type with an index.
 func RefTo(index uint32) ValType { return FuncRef | ValType(index+1)<<heapBits }
 
-// TypeIndex returns the index of the type of functions that t refers to; ok is false if t says nothing of it.
+// RefToKind returns the type of nullable references to what the type with an index is, which is of a kind.
+func RefToKind(kind TypeKind, index uint32) ValType {
+	if kind == KindFunc {
+		return RefTo(index)
+	}
+	return ExternRef | ValType(heapIndices+2*index+uint32(kind-KindStruct))<<heapBits
+}
+
+// TypeIndex returns the index of the type of what t refers to; ok is false if t says nothing of it.
 func (t ValType) TypeIndex() (index uint32, ok bool) {
 	heap := uint32(t >> heapBits)
-	return heap - 1, heap != 0 && t.Base() == FuncRef
+	switch t.Base() {
+	case FuncRef:
+		return heap - 1, heap != 0 && heap != heapNoFunc
+	case ExternRef:
+		return (heap - heapIndices) / 2, heap >= heapIndices
+	}
+	return 0, false
+}
+
+// Kind returns the kind of the type that t has the index of.
+func (t ValType) Kind() TypeKind {
+	if t.Base() == FuncRef {
+		return KindFunc
+	}
+	return KindStruct + TypeKind(t>>heapBits&1)
 }
 
 // Says returns what t, a reference type, says beyond its class, as a number: bit 0 that it is not null, and above it the heap type. It is 0 if it says nothing.
@@ -117,13 +210,32 @@ func (t ValType) Saying(says uint64) ValType {
 }
 
 // MaxSays is the largest number of Says of a valid type.
-const MaxSays = 2*MaxTypeIndex + 3
+const MaxSays = 2*heapNoFunc + 1
 
 // IsExn reports whether t is a type of references to exceptions.
-func (t ValType) IsExn() bool { return t.Base() == ExternRef && t>>heapBits != heapExtern }
+func (t ValType) IsExn() bool { return t.Base() == ExternRef && t.top() == heapExn }
+
+// IsInternal reports whether t is a type of references within the hierarchy of any: to objects of the collected heap, and to small integers.
+func (t ValType) IsInternal() bool { return t.Base() == ExternRef && t.top() == heapAny }
+
+// IsOfGC reports whether t is a type that garbage collection has brought: within the hierarchy of any, or a bottom type of those that were there before.
+func (t ValType) IsOfGC() bool { return t.IsInternal() || t.OrNull() == NullExternRef || t.OrNull() == NullFuncRef }
+
+// Top returns the type of nullable references to anything in the hierarchy of t, a reference type.
+func (t ValType) Top() ValType {
+	if t.Base() == FuncRef {
+		return FuncRef
+	}
+	return ExternRef | ValType(t.top())<<heapBits
+}
+
+// IsBottom reports whether t, a reference type, has null only.
+func (t ValType) IsBottom() bool { row := t.abstract(); return row != nil && row.bottom }
 
 // IsGeneral reports whether t is a type that needs no module to be understood and has all references of its kind, null included.
-func (t ValType) IsGeneral() bool { return t > ValTypeUnknown && t < NumValTypes || t == ExnRef }
+func (t ValType) IsGeneral() bool {
+	return t > ValTypeUnknown && t < NumValTypes || t == ExnRef || t == AnyRef
+}
 
 // IsTyped reports whether t says more than its class: that it is not null, or what it refers to.
 func (t ValType) IsTyped() bool { return t >= NumValTypes }
@@ -161,31 +273,26 @@ func (t ValType) String() string {
 		return fmt.Sprintf("type 0x%02x", uint32(t))
 	case t.IsNotNull():
 		return "(ref " + t.Heap() + ")"
-	case t.IsExn():
-		return t.heap().ref
+	case t.abstract() != nil:
+		return t.abstract().ref
 	}
 	return "(ref null " + t.Heap() + ")"
 }
 
-// Heap returns what a reference type refers to, as the text format has it: func, extern, exn, noexn, or the index of a type.
+// Heap returns what a reference type refers to, as the text format has it: func, any and so on, or the index of a type.
 func (t ValType) Heap() string {
-	if t.Base() == ExternRef {
-		return t.heap().name
+	if row := t.abstract(); row != nil {
+		return row.name
 	}
-	if i, ok := t.TypeIndex(); ok {
-		return strconv.FormatUint(uint64(i), 10)
-	}
-	return "func"
+	i, _ := t.TypeIndex()
+	return strconv.FormatUint(uint64(i), 10)
 }
 
 // RefByHeap returns the type of nullable references to what a word of the text format names, or ValTypeUnknown.
 func RefByHeap(word string) ValType {
-	if word == "func" {
-		return FuncRef
-	}
-	for i := range heapTypes {
-		if heapTypes[i].name == word {
-			return ExternRef | ValType(i)<<heapBits
+	for _, t := range shortTypes {
+		if row := t.abstract(); row != nil && row.name == word {
+			return t
 		}
 	}
 	return ValTypeUnknown
@@ -196,16 +303,17 @@ func (t ValType) IsValid() bool {
 	if t < NumValTypes {
 		return t > ValTypeUnknown
 	}
-	return t.Base() == FuncRef || t.Base() == ExternRef && t>>heapBits < numHeaps
+	_, indexed := t.TypeIndex()
+	return indexed || t.abstract() != nil
 }
 
 // Code returns the byte that encodes t in a module, or 0 if it takes more than one byte or is not valid.
 func (t ValType) Code() byte {
-	switch {
-	case t < NumValTypes:
+	if t < NumValTypes {
 		return valTypes[t].code
-	case t == ExnRef || t == NullExnRef:
-		return t.heap().code
+	}
+	if row := t.abstract(); row != nil && !t.IsNotNull() {
+		return row.code
 	}
 	return 0
 }
@@ -244,7 +352,8 @@ func (t ValType) Slice() []ValType {
 }
 
 // shortTypes are the types that are encoded in one byte and have a name of their own.
-var shortTypes = [...]ValType{I32, I64, F32, F64, V128, ExternRef, FuncRef, ExnRef, NullExnRef}
+var shortTypes = [...]ValType{I32, I64, F32, F64, V128, ExternRef, FuncRef, ExnRef, NullExnRef,
+	NullExternRef, AnyRef, EqRef, I31Ref, StructRef, ArrayRef, NullRef, NullFuncRef}
 
 // typesByCode is the column of codes the other way round.
 var typesByCode = func() (types [256]ValType) {

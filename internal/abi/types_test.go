@@ -16,12 +16,12 @@ func TestValTypes(t *testing.T) {
 			t.Errorf("%v: reference %v, valid %v", v, v.IsRef(), v.IsValid())
 		}
 	}
-	for _, v := range []ValType{ExnRef, NullExnRef} {
+	for _, v := range []ValType{ExnRef, NullExnRef, NullExternRef, AnyRef, EqRef, I31Ref, StructRef, ArrayRef, NullRef, NullFuncRef} {
 		if a, b, c := ValTypeByName(v.String()), ValTypeByCode(v.Code()), RefByHeap(v.Heap()); a != v || b != v || c != v {
 			t.Errorf("%v is found as %v by name, %v by code, %v by what it refers to", v, a, b, c)
 		}
-		if !v.IsValid() || !v.IsRef() || !v.IsExn() || !v.NotNull().IsExn() || !v.NotNull().IsValid() || !v.IsTyped() || v.Base() != ExternRef || v.NotNull().Code() != 0 {
-			t.Errorf("%v is not a valid type of references to exceptions of its class", v)
+		if !v.IsValid() || !v.IsRef() || v.IsExn() != (v == ExnRef || v == NullExnRef) || v.NotNull().IsExn() != v.IsExn() || !v.NotNull().IsValid() || !v.IsTyped() || v.NotNull().Code() != 0 {
+			t.Errorf("%v is not a valid type of references", v)
 		}
 		if _, ok := v.TypeIndex(); ok {
 			t.Errorf("%v has the index of a type", v)
@@ -33,7 +33,7 @@ func TestValTypes(t *testing.T) {
 	if NumValTypes > 1<<classBits {
 		t.Errorf("%d classes do not fit in %d bits", NumValTypes, classBits)
 	}
-	for _, v := range []ValType{ValTypeUnknown, NumValTypes, UnknownRef, I32.NotNull(), NullExnRef + 1<<heapBits, I32 | 1<<heapBits, 1 << 31} {
+	for _, v := range []ValType{ValTypeUnknown, NumValTypes, UnknownRef, I32.NotNull(), ExternRef | numHeaps<<heapBits, ExternRef | (heapIndices-1)<<heapBits, I32 | 1<<heapBits, 1 << 31} {
 		if v.IsValid() || v.Code() != 0 {
 			t.Errorf("%v is valid, with code %#x", v, v.Code())
 		}

@@ -182,7 +182,7 @@ func (d *decoder) typed(m *Module) {
 func (d *decoder) typedRef(t ValType) ValType {
 	says := d.num(abi.MaxSays, "reference type")
 	typed := t.Saying(says)
-	if says == 0 || !t.IsRef() || !typed.IsValid() {
+	if says == 0 || !t.IsRef() || !typed.IsValid() || typed.IsOfGC() {
 		d.fail("reference type")
 	}
 	return typed

@@ -67,7 +67,7 @@ func Freeze(ctx context.Context, m *wasmfront.Module, state *State, changes *Cha
 	n := len(m.Funcs)
 	z := &freezer{ctx: ctx, m: m, state: state, changes: changes, marker: marker, kept: n, live: make([]bool, n), refs: make([]bool, n), bodies: make([][]byte, len(m.Code)), typeAt: map[string]uint32{}}
 	for i := range m.Types {
-		z.addType(&m.Types[i])
+		z.addType(&m.Types[i].FuncType)
 	}
 	if marker != none {
 		// It becomes a function that does nothing, in front of those that go on.

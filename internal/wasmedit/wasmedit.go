@@ -131,6 +131,7 @@ func (in *Inst) Imm() wasmfront.ImmKind { return in.Op.Info().Imm }
 
 // Decode takes a module apart. The error is that of validation, or says what is not supported.
 func Decode(b []byte, features wasmfront.Features) (*Module, error) {
+	features &^= wasmfront.FeatureGC // whose types this package does not know
 	wm, err := validate.All(b, validate.Config{Features: features &^ wasmfront.FeatureFunctionReferences})
 	typed := err != nil && features.Has(wasmfront.FeatureFunctionReferences)
 	if typed {
@@ -141,7 +142,9 @@ func Decode(b []byte, features wasmfront.Features) (*Module, error) {
 	}
 	m := &Module{Start: -1, Counted: wm.HasDataCount}
 	if typed {
-		m.Types = slices.Clone(wm.Types)
+		for i := range wm.Types {
+			m.Types = append(m.Types, wm.Types[i].FuncType)
+		}
 	}
 	if wm.HasStart {
 		m.Start = int(wm.Start)

@@ -73,8 +73,51 @@ func HeapType(b []byte, t wasmfront.ValType) []byte {
 
 // FuncType appends the type of a function.
 func FuncType(b []byte, t *wasmfront.FuncType) []byte {
-	const form = 0x60
-	return Types(Types(append(b, form), t.Params), t.Results)
+	return Types(Types(append(b, wasmfront.FormFunc), t.Params), t.Results)
+}
+
+// TypeDef appends a type that a module defines, but not what begins a recursion group.
+func TypeDef(b []byte, t *wasmfront.TypeDef) []byte {
+	switch {
+	case t.HasSuper && t.Open:
+		b = Index(append(b, wasmfront.FormSub, 1), t.Super)
+	case t.HasSuper:
+		b = Index(append(b, wasmfront.FormSubFinal, 1), t.Super)
+	case t.Open:
+		b = append(b, wasmfront.FormSub, 0)
+	}
+	switch t.Kind {
+	case wasmfront.KindStruct:
+		b = Index(append(b, wasmfront.FormStruct), uint32(len(t.Fields)))
+	case wasmfront.KindArray:
+		b = append(b, wasmfront.FormArray)
+	default:
+		return FuncType(b, &t.FuncType)
+	}
+	for _, f := range t.Fields {
+		b = FieldType(b, f)
+	}
+	return b
+}
+
+// FieldType appends the type of a field.
+func FieldType(b []byte, f wasmfront.FieldType) []byte {
+	switch f.Packed {
+	case 8:
+		b = append(b, wasmfront.StorageI8)
+	case 16:
+		b = append(b, wasmfront.StorageI16)
+	default:
+		b = ValType(b, f.Type)
+	}
+	return mutability(b, f.Mutable)
+}
+
+func mutability(b []byte, mutable bool) []byte {
+	if mutable {
+		return append(b, 1)
+	}
+	return append(b, 0)
 }
 
 // Opcode appends the code of an operator.
@@ -96,11 +139,7 @@ func Limits(b []byte, l wasmfront.Limits) []byte {
 
 // GlobalType appends the type of a global.
 func GlobalType(b []byte, t wasmfront.GlobalType) []byte {
-	b = append(ValType(b, t.Type), 0)
-	if t.Mutable {
-		b[len(b)-1] = 1
-	}
-	return b
+	return mutability(ValType(b, t.Type), t.Mutable)
 }
 
 // Const appends an operator of constant expressions.
@@ -119,8 +158,10 @@ func Const(b []byte, op *wasmfront.ConstOp) []byte {
 		b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, op.Bits), op.High)
 	case wasmfront.ImmRefType:
 		b = HeapType(b, op.Type)
-	case wasmfront.ImmGlobal, wasmfront.ImmFunc:
+	case wasmfront.ImmGlobal, wasmfront.ImmFunc, wasmfront.ImmType:
 		b = Index(b, op.Index)
+	case wasmfront.ImmTypeCount:
+		b = Index(Index(b, op.Index), uint32(op.Bits))
 	}
 	return b
 }

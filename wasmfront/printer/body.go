@@ -51,7 +51,7 @@ func (p *printer) functions() error {
 
 func (b *body) begin(m *wasmfront.Module, i uint32) {
 	in := m.Body(i)
-	b.Reader = wasmfront.Reader{Buf: m.Bytes, Pos: in.Offset, End: in.Offset + len(in.Bytes), Func: int(i), NumTypes: uint32(len(m.Types))}
+	b.Reader = wasmfront.Reader{Buf: m.Bytes, Pos: in.Offset, End: in.Offset + len(in.Bytes), Func: int(i), Types: m.Types}
 	b.blocks, b.opened = append(b.blocks[:0], block{outer: -1}), 0
 	clear(b.inner)
 }

@@ -85,7 +85,7 @@ func (p *printer) definitions() {
 		p.newline(1)
 		p.open("type", wasmfront.SpaceType, uint32(i))
 		p.text(" (func")
-		p.signature(&m.Types[i], nil)
+		p.signature(&m.Types[i].FuncType, nil)
 		p.text("))")
 	}
 	for i := range m.Imports {
@@ -255,7 +255,7 @@ func (p *printer) typeUse(t uint32, params []symbol) {
 	p.ref(wasmfront.SpaceType, t)
 	p.text(")")
 	if int64(t) < int64(len(p.m.Types)) {
-		p.signature(&p.m.Types[t], params)
+		p.signature(&p.m.Types[t].FuncType, params)
 	}
 }
 

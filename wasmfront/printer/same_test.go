@@ -144,7 +144,7 @@ func next(m *wasmfront.Module, r *wasmfront.Reader, exact bool) (op wasmfront.Op
 // locals returns the reader of a body after its locals, and the types of these.
 func locals(m *wasmfront.Module, f uint32) (*wasmfront.Reader, []wasmfront.ValType) {
 	body := m.Body(f)
-	r := &wasmfront.Reader{Buf: m.Bytes, Pos: body.Offset, End: body.Offset + len(body.Bytes), Func: int(f), NumTypes: uint32(len(m.Types))}
+	r := &wasmfront.Reader{Buf: m.Bytes, Pos: body.Offset, End: body.Offset + len(body.Bytes), Func: int(f), Types: m.Types}
 	var ts []wasmfront.ValType
 	for n := r.U32(); n > 0 && r.Err == nil; n-- {
 		count := r.U32()

@@ -205,6 +205,13 @@ var skips = [wasmfront.NumImmKinds]func(r *wasmfront.Reader){
 	wasmfront.ImmF32:          func(r *wasmfront.Reader) { r.Bytes(4) },
 	wasmfront.ImmF64:          func(r *wasmfront.Reader) { r.Bytes(8) },
 	wasmfront.ImmRefType:      func(r *wasmfront.Reader) { r.S33() },
+	wasmfront.ImmCast:         func(r *wasmfront.Reader) { r.S33() },
+	wasmfront.ImmBrOnCast:     func(r *wasmfront.Reader) { r.Byte(); r.U32(); r.S33(); r.S33() },
+	wasmfront.ImmField:        skipTwo,
+	wasmfront.ImmTypeCount:    skipTwo,
+	wasmfront.ImmType2:        skipTwo,
+	wasmfront.ImmTypeData:     skipTwo,
+	wasmfront.ImmTypeElem:     skipTwo,
 	wasmfront.ImmSelect:       skipTypes,
 }
 

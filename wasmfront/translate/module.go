@@ -22,7 +22,7 @@ func ModuleUntil(m *wasmfront.Module, names *wasmfront.Names, end *stop.Flag) *c
 		end.Poll()
 		sig := clif.Signature{Params: clif.TypesOf(m.Types[i].Params), Results: clif.TypesOf(m.Types[i].Results)}
 		if m.Types[i].IsTyped() {
-			sig.Typed = &clif.TypedSig{FuncType: m.Types[i], Record: string(records.Of(uint32(i)))}
+			sig.Typed = &clif.TypedSig{FuncType: m.Types[i].FuncType, Record: string(records.Of(uint32(i)))}
 		}
 		cm.Sigs = append(cm.Sigs, sig)
 	}

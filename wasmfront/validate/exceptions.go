@@ -27,7 +27,7 @@ func runThrowRef(v *Func, op *wasmfront.Operator, _ *rule) {
 
 // runTryTable: the labels of the clauses are those around the block, not its own.
 func runTryTable(v *Func, op *wasmfront.Operator, _ *rule) {
-	op.Params, op.Results = v.BlockType(v.features, v.m.Types)
+	op.Params, op.Results = v.BlockType(v.features)
 	v.catches = v.Catches(v.catches[:0])
 	op.Catches = v.catches
 	for i := range v.catches {
@@ -69,7 +69,7 @@ func (v *Func) checkCatch(at int, c *wasmfront.Catch) {
 }
 
 func runTry(v *Func, op *wasmfront.Operator, _ *rule) {
-	op.Params, op.Results = v.BlockType(v.features, v.m.Types)
+	op.Params, op.Results = v.BlockType(v.features)
 	v.open(op, wasmfront.BlockTry)
 }
 

@@ -79,7 +79,7 @@ func (v *Func) Begin(m *wasmfront.Module, index uint32) { v.beginAfter(m, index,
 func (v *Func) beginAfter(m *wasmfront.Module, index uint32, values int) {
 	body := m.Body(index)
 	v.Reader = wasmfront.Reader{
-		Buf: m.Bytes, Pos: body.Offset, End: body.Offset + len(body.Bytes), Func: int(index), NumTypes: uint32(len(m.Types)),
+		Buf: m.Bytes, Pos: body.Offset, End: body.Offset + len(body.Bytes), Func: int(index), Types: m.Types,
 	}
 	v.m, v.features, v.rules, v.index = m, m.Features, rules(), index
 	v.typ = m.FuncType(index)

@@ -15,17 +15,17 @@ func (v *Func) open(op *wasmfront.Operator, kind wasmfront.BlockKind) {
 }
 
 func runBlock(v *Func, op *wasmfront.Operator, _ *rule) {
-	op.Params, op.Results = v.BlockType(v.features, v.m.Types)
+	op.Params, op.Results = v.BlockType(v.features)
 	v.open(op, wasmfront.BlockBlock)
 }
 
 func runLoop(v *Func, op *wasmfront.Operator, _ *rule) {
-	op.Params, op.Results = v.BlockType(v.features, v.m.Types)
+	op.Params, op.Results = v.BlockType(v.features)
 	v.open(op, wasmfront.BlockLoop)
 }
 
 func runIf(v *Func, op *wasmfront.Operator, _ *rule) {
-	op.Params, op.Results = v.BlockType(v.features, v.m.Types)
+	op.Params, op.Results = v.BlockType(v.features)
 	v.popExpect(op.Offset, wasmfront.I32)
 	v.open(op, wasmfront.BlockIf)
 }
@@ -50,17 +50,7 @@ func runEnd(v *Func, op *wasmfront.Operator, _ *rule) {
 }
 
 // matchAll reports whether values of the types a can be where b are wanted.
-func (v *Func) matchAll(a, b []wasmfront.ValType) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] && !v.m.Matches(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
-}
+func (v *Func) matchAll(a, b []wasmfront.ValType) bool { return v.m.MatchAll(a, b) }
 
 func runBr(v *Func, op *wasmfront.Operator, _ *rule) {
 	op.Index = v.U32()
@@ -148,15 +138,15 @@ func (v *Func) indirectCallee(op *wasmfront.Operator) bool {
 	switch {
 	case v.Reader.Err != nil:
 		return false
-	case int64(op.Index) >= int64(len(v.m.Types)):
-		v.Fail(op.Offset, "unknown type %d", op.Index)
-		return false
 	case elem.Base() != wasmfront.FuncRef:
 		v.Fail(op.Offset, "type mismatch: indirect call through a table of %s", elem)
 		return false
 	}
+	t := v.definition(op.Offset, op.Index, wasmfront.KindFunc)
+	if t == nil {
+		return false
+	}
 	v.popExpect(op.Offset, wasmfront.I32)
-	t := &v.m.Types[op.Index]
 	op.Params, op.Results = t.Params, t.Results
 	return true
 }
@@ -394,16 +384,14 @@ func runBrOnNonNull(v *Func, op *wasmfront.Operator, _ *rule) {
 
 // refCallee decodes the type of a call of a reference and pops the reference.
 func (v *Func) refCallee(op *wasmfront.Operator) bool {
-	op.Index = v.U32()
-	if int64(op.Index) >= int64(len(v.m.Types)) {
-		v.Fail(op.Offset, "unknown type %d", op.Index)
+	t := v.typeOf(op, wasmfront.KindFunc)
+	if t == nil {
 		return false
 	}
 	op.Type = v.popRef(op)
 	if want := abi.RefTo(op.Index); !v.fits(op.Type, want) {
 		v.Fail(op.Offset, "type mismatch: expected %s but %s on the stack", want, op.Type)
 	}
-	t := &v.m.Types[op.Index]
 	op.Params, op.Results = t.Params, t.Results
 	return true
 }

@@ -114,7 +114,7 @@ func (c *checker) fail(offset int, format string, args ...any) {
 // module checks the sections in the order in which they must come.
 func (c *checker) module() {
 	for _, check := range [...]func(*checker){
-		(*checker).imports, (*checker).functions, (*checker).tables, (*checker).memories,
+		(*checker).types, (*checker).imports, (*checker).functions, (*checker).tables, (*checker).memories,
 		(*checker).tags, (*checker).globals,
 		(*checker).exports, (*checker).start, (*checker).elems, (*checker).data,
 	} {
@@ -142,9 +142,15 @@ func (c *checker) imports() {
 	}
 }
 
-func (c *checker) function(f *wasmfront.Func) {
-	if int64(f.Type) >= int64(len(c.m.Types)) {
-		c.fail(f.Offset, "unknown type %d", f.Type)
+func (c *checker) function(f *wasmfront.Func) { c.signature(f.Offset, f.Type) }
+
+// signature checks that type i, which is named at an offset, is one of functions.
+func (c *checker) signature(at int, i uint32) {
+	switch {
+	case int64(i) >= int64(len(c.m.Types)):
+		c.fail(at, "unknown type %d", i)
+	case c.m.Types[i].Kind != wasmfront.KindFunc:
+		c.fail(at, "type %d is not a function type", i)
 	}
 }
 
@@ -183,11 +189,8 @@ func (c *checker) tags() {
 
 // tag checks a tag: an exception has values, but gives none back.
 func (c *checker) tag(t *wasmfront.Tag) {
-	switch {
-	case int64(t.Type) >= int64(len(c.m.Types)):
-		c.fail(t.Offset, "unknown type %d", t.Type)
-	case len(c.m.Types[t.Type].Results) > 0:
-		c.fail(t.Offset, "non-empty tag result type: %s", &c.m.Types[t.Type])
+	if c.signature(t.Offset, t.Type); c.err == nil && len(c.m.Types[t.Type].Results) > 0 {
+		c.fail(t.Offset, "non-empty tag result type: %s", &c.m.Types[t.Type].FuncType)
 	}
 }
 
@@ -339,6 +342,16 @@ func (c *checker) constOp(op *wasmfront.ConstOp, numGlobals int) {
 		c.stack = append(c.stack, m.RefToFunc(op.Index))
 	case wasmfront.OpRefNull:
 		c.stack = append(c.stack, op.Type)
+	case wasmfront.OpStructNew, wasmfront.OpStructNewDefault, wasmfront.OpArrayNew, wasmfront.OpArrayNewDefault, wasmfront.OpArrayNewFixed:
+		c.constNew(op)
+	case wasmfront.OpRefI31:
+		if c.popConst(op, wasmfront.I32) {
+			c.stack = append(c.stack, wasmfront.I31Ref.NotNull())
+		}
+	case wasmfront.OpAnyConvertExtern:
+		c.constConvert(op, wasmfront.ExternRef, wasmfront.AnyRef)
+	case wasmfront.OpExternConvertAny:
+		c.constConvert(op, wasmfront.AnyRef, wasmfront.ExternRef)
 	default:
 		c.constSig(op)
 	}
