@@ -173,6 +173,22 @@ func entityInst(op Opcode, t Type, aux, aux2 uint32, args []Value) InstData {
 	return d
 }
 
+// Field returns field i of a structure of type typ: op is one of the struct_gets.
+func (b *Builder) Field(op Opcode, t Type, typ, i uint32, object Value) Value {
+	return b.emit1(entityInst(op, t, typ, i, []Value{object}), t)
+}
+
+// Bulk emits an operation on many elements of an array; aux2 is another type, or a segment.
+func (b *Builder) Bulk(op Opcode, typ, aux2 uint32, args ...Value) {
+	l := MakeList(b.F, args)
+	b.emit(InstData{Op: op, Aux: typ, Imm: uint64(aux2), Args: [3]uint32{1: l.Off, 2: l.Len}})
+}
+
+// RefTest is 1 if x, a reference of class t that is of the type from, is of the type want, else 0.
+func (b *Builder) RefTest(t Type, x Value, from, want abi.ValType) Value {
+	return b.emit1(InstData{Op: OpRefTest, Type: t, Aux: uint32(from), Imm: uint64(want), Args: [3]uint32{uint32(x)}}, I32)
+}
+
 // FuncAddr returns the reference to function i.
 func (b *Builder) FuncAddr(i FuncIndex) Value {
 	return b.emit1(InstData{Op: OpFuncAddr, Type: FuncRef, Aux: uint32(i)}, FuncRef)

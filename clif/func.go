@@ -45,6 +45,11 @@ func (d *InstData) Access() Access { return Access(d.Cond) }
 // Trap returns the code of a trap or trapif.
 func (d *InstData) Trap() abi.TrapCode { return abi.TrapCode(d.Cond) }
 
+// RefTestTypes returns the type that the operand of a ref_test is known to have, and the one that it asks for, as the module has them.
+func (d *InstData) RefTestTypes() (from, want abi.ValType) {
+	return abi.ValType(d.Aux), abi.ValType(d.Imm)
+}
+
 // V128 returns the halves of the constant of a vconst: Imm is the low one, B and C are the high one.
 func (d *InstData) V128() (low, high uint64) { return d.Imm, uint64(d.Args[2])<<32 | uint64(d.Args[1]) }
 

@@ -197,9 +197,13 @@ type Export struct {
 // the start function.
 type Module struct {
 	// Stop is polled by every pass over the module and can end it; a nil flag never does.
-	Stop     *stop.Flag
-	Name     string
-	Sigs     []Signature
+	Stop *stop.Flag
+	Name string
+	Sigs []Signature
+	// Types are the types that the module defines, of which those of functions have signatures of the same index, and Records what stands for them; both are nil in a module
+	// that was not made of WebAssembly.
+	Types    []abi.TypeDef
+	Records  *abi.Records
 	Funcs    []FuncDecl
 	Globals  []GlobalDecl
 	Memories []MemoryDecl

@@ -30,7 +30,8 @@ const (
 	FormatBound                  // A, B, Cond abi.TrapCode
 	FormatCharge                 // Imm, Cond abi.TrapCode, which may be none
 	FormatChargeBy               // A, Cond abi.TrapCode, which may be none
-	FormatList                   // Aux index (OpInfo.Entity), pool list (B offset, C length) of Values
+	FormatList                   // Aux and, with Entity2, Imm: indices; pool list (B offset, C length) of Values
+	FormatRefTest                // A, Aux and Imm: abi.ValTypes
 	FormatJump                   // B Target
 	FormatBranch                 // A condition, B Target if not zero, C Target if zero
 	FormatCatch                  // B Target if nothing was thrown, C Target of the handler
@@ -55,9 +56,11 @@ const (
 	EntFunc          // fn
 	EntSig           // sig
 	EntTag           // tag
+	EntType          // type
+	EntField         // field: of the type that Aux is
 )
 
-var entityNames = [...]string{"", "global", "mem", "table", "data", "elem", "fn", "sig", "tag"}
+var entityNames = [...]string{"", "global", "mem", "table", "data", "elem", "fn", "sig", "tag", "type", "field"}
 
 func (e Entity) String() string { return entityNames[e] }
 
@@ -69,7 +72,7 @@ type OpInfo struct {
 	// Sig is the types of A, B, C and, after the colon, of the result. C is
 	// InstData.Type, i I32, l I64, f any float type, n any integer type, V V128, e the lane type of
 	// the shape C, b the type of the other bank with the width of C, s the other float type, p an
-	// address (I32, or I64 for 64-bit memories), F FuncRef, and a dot nothing. Empty where calls and branches have lists.
+	// address (I32, or I64 for 64-bit memories), F FuncRef, R Ref, and a dot nothing. Empty where calls and branches have lists.
 	Sig string
 	// Types are the types that InstData.Type may have.
 	Types TypeSet
@@ -300,6 +303,27 @@ const (
 	OpTagAddr
 	OpExnArgs
 	OpExnRef
+	// Objects of the collected heap: see the comment of the table.
+	OpRefEq
+	OpRefTest
+	OpRefI31
+	OpI31GetS
+	OpI31GetU
+	OpStructNew
+	OpStructGet
+	OpStructGetS
+	OpStructGetU
+	OpStructSet
+	OpArrayNew
+	OpArrayLen
+	OpArrayGet
+	OpArrayGetS
+	OpArrayGetU
+	OpArraySet
+	OpArrayFill
+	OpArrayCopy
+	OpArrayInitData
+	OpArrayInitElem
 	OpCall
 	OpCallRef
 	OpJump
@@ -340,6 +364,16 @@ func ent(name string, e Entity, sig string, types TypeSet, eff effect.Set) OpInf
 
 func ent2(name string, e, e2 Entity, sig string, eff effect.Set) OpInfo {
 	return OpInfo{Name: name, Format: FormatEntity2, Entity: e, Entity2: e2, Sig: sig, Types: tNone, Effects: eff}
+}
+
+// field is for operations on a field of a structure.
+func field(name, sig string, types TypeSet, eff effect.Set) OpInfo {
+	return OpInfo{Name: name, Format: FormatEntity2, Entity: EntType, Entity2: EntField, Sig: sig, Types: types, Effects: eff}
+}
+
+// bulk is for operations on many elements of an array.
+func bulk(name string, e2 Entity, eff effect.Set) OpInfo {
+	return OpInfo{Name: name, Format: FormatList, Entity: EntType, Entity2: e2, Types: tNone, Effects: eff}
 }
 
 func vec(name string, f Format, sig string, types TypeSet) OpInfo {
@@ -558,11 +592,34 @@ var opInfos = [NumOpcodes]OpInfo{
 	OpTagAddr: {Name: "tag_addr", Format: FormatEntity, Sig: ":l", Effects: effect.Pure, Types: tNone, Entity: EntTag},                 // what stands for a tag
 	OpExnArgs: {Name: "exn_args", Format: FormatEntity, Effects: effect.ReadException, Types: tNone, Entity: EntTag},                   // its arguments, if it has the tag
 	OpExnRef:  {Name: "exn_ref", Format: FormatNop, Sig: ":C", Effects: effect.ReadException | effect.WriteException, Types: tRef},     // a reference to it
-	OpCall:    {Name: "call", Format: FormatCall, Effects: effect.Traps | effect.Calls | effect.All, Types: tNone, Entity: EntFunc},
-	OpCallRef: {Name: "call_ref", Format: FormatCallRef, Effects: effect.Traps | effect.Calls | effect.All, Types: tNone, Entity: EntSig}, // A, of the right type, not null
-	OpJump:    {Name: "jump", Format: FormatJump, Effects: effect.Control, Types: tNone},
-	OpBranch:  {Name: "br", Format: FormatBranch, Sig: "i:.", Effects: effect.Control, Types: tNone},
-	OpBrTable: {Name: "br_table", Format: FormatBrTable, Sig: "i:.", Effects: effect.Control, Types: tNone},
+	// Objects of the collected heap. What is of a module's own structure or array has its type; each operation of one traps null_structure or null_array if A is null, or, of the list, the
+	// first. Elements are in bounds. What makes an object may run the collector, and fills it with zeros and nulls; it traps heap_exhausted.
+	// References within any and those to host objects are words of one kind, so that conversions between the two change nothing (docs/gc.md).
+	OpRefEq:         {Name: "ref_eq", Format: FormatBinary, Effects: effect.Pure, Sig: "CC:i", Types: tRef, Commutative: true},
+	OpRefTest:       {Name: "ref_test", Format: FormatRefTest, Effects: effect.Pure, Sig: "C:i", Types: tRefs}, // 1 if A, which is of the type Aux, is of the type Imm, else 0
+	OpRefI31:        {Name: "ref_i31", Format: FormatUnary, Effects: effect.Pure, Sig: "i:C", Types: tRef},
+	OpI31GetS:       {Name: "i31_get_s", Format: FormatUnary, Effects: effect.Pure, Sig: "R:C", Types: tI32}, // of a small integer, not null
+	OpI31GetU:       {Name: "i31_get_u", Format: FormatUnary, Effects: effect.Pure, Sig: "R:C", Types: tI32},
+	OpStructNew:     ent("struct_new", EntType, ":C", tRef, effect.Traps|effect.WriteHeap),
+	OpStructGet:     field("struct_get", "R:C", tScalar|tV128, effect.Traps|effect.ReadHeap),
+	OpStructGetS:    field("struct_get_s", "R:C", tI32, effect.Traps|effect.ReadHeap), // of a packed field
+	OpStructGetU:    field("struct_get_u", "R:C", tI32, effect.Traps|effect.ReadHeap),
+	OpStructSet:     field("struct_set", "RC:.", tScalar|tV128, effect.Traps|effect.WriteHeap), // A.field = B
+	OpArrayNew:      ent("array_new", EntType, "i:C", tRef, effect.Traps|effect.WriteHeap),     // of A elements
+	OpArrayLen:      {Name: "array_len", Format: FormatUnary, Effects: effect.Traps, Sig: "R:C", Types: tI32},
+	OpArrayGet:      ent("array_get", EntType, "Rl:C", tScalar|tV128, effect.Traps|effect.ReadHeap), // A[B]
+	OpArrayGetS:     ent("array_get_s", EntType, "Rl:C", tI32, effect.Traps|effect.ReadHeap),
+	OpArrayGetU:     ent("array_get_u", EntType, "Rl:C", tI32, effect.Traps|effect.ReadHeap),
+	OpArraySet:      ent("array_set", EntType, "RlC:.", tScalar|tV128, effect.Traps|effect.WriteHeap),    // A[B] = C
+	OpArrayFill:     bulk("array_fill", EntNone, effect.Traps|effect.WriteHeap),                          // array, place, value, elements
+	OpArrayCopy:     bulk("array_copy", EntType, effect.Traps|effect.ReadHeap|effect.WriteHeap),          // array, place, source, place in it, elements; of the types Aux and Imm
+	OpArrayInitData: bulk("array_init_data", EntData, effect.Traps|effect.ReadSegments|effect.WriteHeap), // array, place, place in the segment in bytes, elements
+	OpArrayInitElem: bulk("array_init_elem", EntElem, effect.Traps|effect.ReadSegments|effect.WriteHeap), // array, place, place in the segment, elements
+	OpCall:          {Name: "call", Format: FormatCall, Effects: effect.Traps | effect.Calls | effect.All, Types: tNone, Entity: EntFunc},
+	OpCallRef:       {Name: "call_ref", Format: FormatCallRef, Effects: effect.Traps | effect.Calls | effect.All, Types: tNone, Entity: EntSig}, // A, of the right type, not null
+	OpJump:          {Name: "jump", Format: FormatJump, Effects: effect.Control, Types: tNone},
+	OpBranch:        {Name: "br", Format: FormatBranch, Sig: "i:.", Effects: effect.Control, Types: tNone},
+	OpBrTable:       {Name: "br_table", Format: FormatBrTable, Sig: "i:.", Effects: effect.Control, Types: tNone},
 	// The end of a block whose last call may throw: only instructions without effects that do not use its results stand between. They exist only where the first target leads.
 	OpCatch: {Name: "catch", Format: FormatCatch, Effects: effect.Control, Types: tNone},
 	// Unwinds to the caller, with the exception that is under way.
@@ -598,6 +655,9 @@ func (op Opcode) IsPure() bool { return opInfos[op].Effects == effect.Pure }
 
 // IsTerminator reports whether op ends its block.
 func (op Opcode) IsTerminator() bool { return opInfos[op].Effects.Has(effect.Control) }
+
+// IsOfHeap reports whether op is an operation on what may be in the collected heap, of types that a module defines.
+func (op Opcode) IsOfHeap() bool { return op >= OpRefEq && op <= OpArrayInitElem }
 
 // IsTailCall reports whether op calls a function in place of the one that it is in.
 func (op Opcode) IsTailCall() bool {

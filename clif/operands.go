@@ -37,6 +37,7 @@ var layouts = [...]layout{
 	FormatBranch:   {operands: 1, target: 1, numTargets: 2},
 	FormatCatch:    {target: 1, numTargets: 2},
 	FormatList:     {list: listOfValues},
+	FormatRefTest:  {operands: 1},
 	FormatBrTable:  {operands: 1, list: listOfTargets},
 	FormatReturn:   {list: listOfValues},
 	FormatCall:     {list: listOfValues},
@@ -61,7 +62,7 @@ func (d *InstData) NumArgs() int { return int(layoutOf[d.Op].operands) }
 // Operands returns the values among Args, by number. They may be written.
 func (d *InstData) Operands() []uint32 { return d.Args[:layoutOf[d.Op].operands] }
 
-// ListOperands returns the values of a call, return or exn_set that are in the pool, by number. They may be written.
+// ListOperands returns the values of a call, return, exn_set or operation on arrays that are in the pool, by number. They may be written.
 func (f *Func) ListOperands(d *InstData) []uint32 {
 	if layoutOf[d.Op].list == listOfValues {
 		return f.listOf(d)

@@ -184,6 +184,10 @@ var formats = [...]func(*Printer, *strings.Builder, *InstData){
 	FormatRaise:   func(*Printer, *strings.Builder, *InstData) {},
 	FormatList:    printEntityList,
 	FormatCall:    printEntityList,
+	FormatRefTest: func(_ *Printer, b *strings.Builder, d *InstData) {
+		from, want := d.RefTestTypes()
+		fmt.Fprintf(b, " %v, %v, %v", d.ArgA(), from, want)
+	},
 	FormatCallRef: func(p *Printer, b *strings.Builder, d *InstData) {
 		fmt.Fprintf(b, " sig%d, %v", d.Aux, d.ArgA())
 		printParens(b, p.F.ListOperands(d))
@@ -192,7 +196,11 @@ var formats = [...]func(*Printer, *strings.Builder, *InstData){
 
 // printEntityList writes: call fn3(v1, v2).
 func printEntityList(p *Printer, b *strings.Builder, d *InstData) {
-	fmt.Fprintf(b, " %v%d", d.Op.Info().Entity, d.Aux)
+	info := d.Op.Info()
+	fmt.Fprintf(b, " %v%d", info.Entity, d.Aux)
+	if info.Entity2 != EntNone {
+		fmt.Fprintf(b, ", %v%d", info.Entity2, d.Imm)
+	}
 	printParens(b, p.F.ListOperands(d))
 }
 

@@ -2,6 +2,7 @@ package clif
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,13 +21,15 @@ import (
 //	global0 i32 mut = 5
 //	table0 funcref 10 20
 //	tag0 sig0
+//	type0 func open
+//	type1 struct super type0 place 1 [mut i32, i8, (ref null 1)]
 //	data0 "bytes"
 //	elem0 funcref [fn1, null, computed]
 //	export "name" fn1
 //	start fn1
 //
 // Indices count from 0 in each index space, imports first. The name of a function may be
-// left out. Exported and, for exported functions, Addressed follow from the
+// left out. Types are left out if all are functions that nothing but their signature distinguishes. Exported and, for exported functions, Addressed follow from the
 // exports.
 func (m *Module) String() string {
 	p := modulePrinter{m: m}
@@ -36,6 +39,7 @@ func (m *Module) String() string {
 	for i := range m.Sigs {
 		p.line("sig%d = %v", i, &m.Sigs[i])
 	}
+	p.types()
 	p.funcs()
 	for i := range m.Memories {
 		d := &m.Memories[i]
@@ -92,6 +96,47 @@ func limits(min, max uint64, hasMax bool) string {
 		return fmt.Sprintf(" %d %d", min, max)
 	}
 	return fmt.Sprintf(" %d", min)
+}
+
+// types declares the types, which have the indices of their signatures.
+func (p *modulePrinter) types() {
+	plain := func(t abi.TypeDef) bool { return t.Kind == abi.KindFunc && !t.Open && !t.HasSuper && t.Place == 0 }
+	if !slices.ContainsFunc(p.m.Types, func(t abi.TypeDef) bool { return !plain(t) }) {
+		return
+	}
+	for i := range p.m.Types {
+		t := &p.m.Types[i]
+		line := fmt.Sprintf("type%d %v", i, t.Kind)
+		if t.Open {
+			line += " open"
+		}
+		if t.HasSuper {
+			line += fmt.Sprintf(" super type%d", t.Super)
+		}
+		if t.Place > 0 {
+			line += fmt.Sprintf(" place %d", t.Place)
+		}
+		if t.Kind != abi.KindFunc {
+			line += " " + fieldList(t.Fields)
+		}
+		p.line("%s", line)
+	}
+}
+
+// fieldList writes the types of fields.
+func fieldList(fields []abi.FieldType) string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		if f.Mutable {
+			names[i] = "mut "
+		}
+		if f.Packed != 0 {
+			names[i] += fmt.Sprintf("i%d", f.Packed)
+		} else {
+			names[i] += f.Type.String()
+		}
+	}
+	return "[" + strings.Join(names, ", ") + "]"
 }
 
 func (p *modulePrinter) funcs() {

@@ -82,7 +82,7 @@ func TestOpcodeTable(t *testing.T) {
 func TestOpcodeEffects(t *testing.T) {
 	const memory, table = effect.Memory | effect.MemorySize, effect.Table | effect.TableSize
 	parts := map[clif.Entity]effect.Parts{clif.EntGlobal: effect.Global, clif.EntMemory: memory, clif.EntTable: table,
-		clif.EntData: effect.Segments, clif.EntElem: effect.Segments}
+		clif.EntData: effect.Segments, clif.EntElem: effect.Segments, clif.EntType: effect.Heap}
 	for op := range clif.NumOpcodes {
 		info := op.Info()
 		e := info.Effects

@@ -15,10 +15,11 @@ const (
 	StateSegments   = StateSet(effect.Segments)   // lengths and contents of segments
 	StateFuel       = StateSet(effect.Fuel)       // the count of fuel
 	StateException  = StateSet(effect.Exception)  // the exception that is under way
+	StateHeap       = StateSet(effect.Heap)       // contents of collected objects
 	StateImported   = StateSet(effect.Global)     // mutable globals that are imported, of which two may be the same
 	stateGlobal0    = StateImported << 1          // the first of the other globals
 
-	stateGlobals = 56 // how many parts globals have
+	stateGlobals = 55 // how many parts globals have
 )
 
 // AllState is all parts.

@@ -10,14 +10,12 @@ import (
 )
 
 // typeByName returns the type that a script names. Invalid belongs to a feature that no engine has.
-func typeByName(name string) clif.Type {
-	switch name {
-	case "nullfuncref":
-		return clif.FuncRef
-	case "nullexternref", "exnref", "nullexnref":
-		return clif.Ref
-	}
-	return clif.TypeOf(abi.ValTypeByName(name))
+func typeByName(name string) clif.Type { return clif.TypeOf(abi.ValTypeByName(name)) }
+
+// heapStore is a store that tells what references are to.
+type heapStore interface {
+	// IsRefTo reports whether a reference of the class of t is of type t, which has no index.
+	IsRefTo(ref uint64, t abi.ValType) bool
 }
 
 // argument appends the words of an argument to args, or returns the name of a type that is not
@@ -64,7 +62,8 @@ func matches(s Store, want *script.Value, got Value) bool {
 	case script.MatchNull:
 		return got.Bits == 0
 	case script.MatchNonNull:
-		return got.Bits != 0
+		heap, tells := s.(heapStore)
+		return got.Bits != 0 && (!tells || heap.IsRefTo(got.Bits, abi.ValTypeByName(want.Type)))
 	case script.MatchHost:
 		n, ok := s.ExternNumber(got.Bits)
 		return ok && n == want.Bits

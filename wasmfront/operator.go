@@ -43,22 +43,22 @@ import "fmt"
 //	ImmShuffle      I64, High: the 16 lanes, the first in the lowest byte
 //	ImmLane         Lane
 //	ImmRefType      Type
-//	ImmCast         Type: what is asked for
-//	ImmBrOnCast     Index: label; Params: types of the label; Type: before the cast; To: what is asked for
+//	ImmCast         Type: what is asked for; From: of the operand, as far as a validator knows
+//	ImmBrOnCast     Index: label; Params: types of the label; From: before the cast; Type: what is asked for
 //	ImmField        Index: type; Index2: field
 //	ImmTypeCount    Index: type; Index2: how many elements
 //	ImmType2        Index: destination; Index2: source
 //	ImmTypeData     Index: type; Index2: segment
 //	ImmTypeElem     Index: type; Index2: segment
 //	ImmSelect       Type: as written
-//	drop, select, ref.is_null
+//	drop, select, ref.is_null, ref.as_non_null, i31.get
 //	                Type: of the operand or operands; TypeUnknown if the code
 //	                is unreachable and does not say
 type Operator struct {
 	Op      Opcode
 	Block   BlockKind
 	Type    ValType
-	To      ValType
+	From    ValType
 	Align   uint8 // log2 of the alignment
 	Lane    uint8
 	Offset  int // of the operator in the module

@@ -111,12 +111,12 @@ func (o *Operator) ReadBrOnCast(r *Reader, accept Features) {
 		r.Fail(at, "malformed br_on_cast flags 0x%02x", flags)
 	}
 	o.Index = r.U32()
-	o.Type, o.To = r.HeapType(accept), r.HeapType(accept)
+	o.From, o.Type = r.HeapType(accept), r.HeapType(accept)
 	if flags&castNullBefore == 0 {
-		o.Type = o.Type.NotNull()
+		o.From = o.From.NotNull()
 	}
 	if flags&castNullAfter == 0 {
-		o.To = o.To.NotNull()
+		o.Type = o.Type.NotNull()
 	}
 }
 

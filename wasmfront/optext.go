@@ -191,7 +191,7 @@ func typeAnd(space IndexSpace) func([]byte, *Operator, AppendIndex) []byte {
 
 func appendBrOnCast(b []byte, o *Operator, index AppendIndex) []byte {
 	b = index(append(b, ' '), SpaceLabel, o.Index)
-	return AppendRef(append(AppendRef(append(b, ' '), o.Type, index), ' '), o.To, index)
+	return AppendRef(append(AppendRef(append(b, ' '), o.From, index), ' '), o.Type, index)
 }
 
 // AppendType appends a value type.

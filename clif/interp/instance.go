@@ -27,6 +27,7 @@ type Instance struct {
 	tags     []*Tag
 	datas    [][]byte   // nil once dropped
 	elems    [][]uint64 // nil once dropped
+	types    []*defined // that the module defines
 	exports  map[string]Extern
 }
 
@@ -56,7 +57,7 @@ func (e *LinkError) Unlinkable() string { return e.Reason }
 // caller can look at it. An import that cannot be satisfied is a *LinkError,
 // and nothing happens.
 func (s *Store) Instantiate(m *clif.Module, body Provider, imports Resolver) (*Instance, error) {
-	inst := &Instance{mod: m, store: s, body: body, exports: map[string]Extern{}}
+	inst := &Instance{mod: m, store: s, body: body, types: s.define(m), exports: map[string]Extern{}}
 	l := linker{inst: inst, imports: imports}
 	l.link()
 	if l.err != nil {
@@ -115,7 +116,7 @@ func (l *linker) link() {
 			continue
 		}
 		f, ok := extern[*Function](l, name)
-		if want := m.FuncSig(clif.FuncIndex(i)); ok && !f.sig.Equal(want) {
+		if want := m.FuncSig(clif.FuncIndex(i)); ok && !f.typ.isSub(inst.typeOf(m.Funcs[i].Sig)) {
 			l.mismatch(name, "function of type %v, want %v", &f.sig, want)
 		}
 		inst.funcs[i] = f
@@ -126,7 +127,7 @@ func (l *linker) link() {
 			continue
 		}
 		g, ok := extern[*Global](l, d.Import)
-		if ok && !fits(g, d) {
+		if ok && !inst.store.fits(g, d) {
 			l.mismatch(d.Import, "global of type %v, mutable: %v; want %v, %v", g.ownType().Type, g.Mutable, d.ValType(), d.Mutable)
 		}
 		inst.globals[i] = g
@@ -172,9 +173,17 @@ func (l *linker) link() {
 }
 
 // fits reports whether a global can be imported as d says: of the same type, if it is mutable, or else of a subtype.
-func fits(g *Global, d *clif.GlobalDecl) bool {
+func (s *Store) fits(g *Global, d *clif.GlobalDecl) bool {
 	have, want := g.ownType(), d.OwnType()
-	return g.Mutable == d.Mutable && (have == want || !g.Mutable && have.Matches(want))
+	return g.Mutable == d.Mutable && (have == want || !g.Mutable && s.matches(have, want))
+}
+
+// typeOf returns the type of functions with a signature of the module.
+func (inst *Instance) typeOf(sig clif.SigIndex) *defined {
+	if int64(sig) < int64(len(inst.types)) {
+		return inst.types[sig]
+	}
+	return inst.store.plainType(&inst.mod.Sigs[sig]) // of the init function
 }
 
 func (g *Global) ownType() abi.OwnType {
@@ -199,7 +208,7 @@ func (inst *Instance) define() {
 	for i := range m.Funcs {
 		if d := &m.Funcs[i]; d.Import == nil {
 			index := clif.FuncIndex(i)
-			inst.funcs[i] = inst.store.addFunc(&Function{sig: *m.FuncSig(index), name: d.Name, inst: inst, index: index})
+			inst.funcs[i] = inst.store.addFunc(&Function{sig: *m.FuncSig(index), typ: inst.typeOf(d.Sig), name: d.Name, inst: inst, index: index})
 		}
 	}
 	for i := range m.Globals {

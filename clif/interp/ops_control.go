@@ -121,6 +121,26 @@ var scalarOps = [clif.NumOpcodes]func(*machine, *clif.InstData){
 	clif.OpTagAddr:       opTagAddr,
 	clif.OpExnArgs:       opExnArgs,
 	clif.OpExnRef:        opExnRef,
+	clif.OpRefEq:         opRefEq,
+	clif.OpRefTest:       opRefTest,
+	clif.OpRefI31:        opRefI31,
+	clif.OpI31GetS:       opI31GetS,
+	clif.OpI31GetU:       opI31GetU,
+	clif.OpStructNew:     opStructNew,
+	clif.OpStructGet:     opStructGet,
+	clif.OpStructGetS:    opStructGet,
+	clif.OpStructGetU:    opStructGet,
+	clif.OpStructSet:     opStructSet,
+	clif.OpArrayNew:      opArrayNew,
+	clif.OpArrayLen:      opArrayLen,
+	clif.OpArrayGet:      opArrayGet,
+	clif.OpArrayGetS:     opArrayGet,
+	clif.OpArrayGetU:     opArrayGet,
+	clif.OpArraySet:      opArraySet,
+	clif.OpArrayFill:     opArrayFill,
+	clif.OpArrayCopy:     opArrayCopy,
+	clif.OpArrayInitData: opArrayInitData,
+	clif.OpArrayInitElem: opArrayInitElem,
 	clif.OpReturnCall:    opReturnCall,
 	clif.OpReturnCallRef: opReturnCallRef,
 }
@@ -175,7 +195,7 @@ func opSigCheck(m *machine, d *clif.InstData) {
 	switch {
 	case f == nil:
 		m.undefined("0x%x is not a function reference", ref)
-	case !f.sig.Equal(&m.inst.mod.Sigs[d.Aux]):
+	case !f.typ.isSub(m.inst.typeOf(clif.SigIndex(d.Aux))):
 		m.trap(abi.TrapBadSignature)
 	}
 }
@@ -211,7 +231,7 @@ func opReturnCallRef(m *machine, d *clif.InstData) {
 // callee returns the function that d calls by reference; nil if it is none of the type, which is undefined.
 func (m *machine) callee(d *clif.InstData) *Function {
 	f := m.store.funcOf(m.a(d))
-	if f == nil || !f.sig.Equal(&m.inst.mod.Sigs[d.Aux]) {
+	if f == nil || !f.typ.isSub(m.inst.typeOf(clif.SigIndex(d.Aux))) {
 		m.undefined("0x%x is not a reference to a function of that type", m.a(d))
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 const (
 	DefaultMaxDepth = 1 << 15 // frames
 	DefaultMaxWords = 1 << 23 // values of all frames together
+	DefaultMaxSlots = 1 << 26
 )
 
 // Options are the limits of a Store.
@@ -18,6 +19,9 @@ type Options struct {
 	// MaxDepth and MaxWords bound the stack; beyond them a call traps with
 	// stack_overflow. 0 means the default.
 	MaxDepth, MaxWords int
+	// MaxSlots bounds the fields and elements of all structures and arrays, of which none is ever freed; beyond it, making one traps with
+	// heap_exhausted. 0 means the default.
+	MaxSlots int64
 	// MaxSteps bounds the instructions of one Call from outside; beyond it the
 	// call fails with ErrSteps. 0 means no bound.
 	MaxSteps int64
@@ -39,6 +43,9 @@ type Store struct {
 	// exception is the one that is under way.
 	exception *Exception
 	tags      uint64 // how many there are
+	types     map[abi.Digest]*defined
+	heap      []*object
+	slots     int64 // of all objects
 	// Fuel is what is left. It is below 0 while code runs that has not noticed yet that it has run out.
 	Fuel int64
 }
@@ -51,7 +58,10 @@ func NewStore(opt Options) *Store {
 	if opt.MaxWords == 0 {
 		opt.MaxWords = DefaultMaxWords
 	}
-	return &Store{opt: opt, numbers: map[any]uint64{}, Fuel: opt.Fuel}
+	if opt.MaxSlots == 0 {
+		opt.MaxSlots = DefaultMaxSlots
+	}
+	return &Store{opt: opt, numbers: map[any]uint64{}, types: map[abi.Digest]*defined{}, Fuel: opt.Fuel}
 }
 
 // Extern is what can be imported and exported: a *Function, *Memory, *Table, *Global
@@ -62,6 +72,7 @@ type Extern interface{ kind() abi.ExternKind }
 type Function struct {
 	store *Store
 	sig   clif.Signature
+	typ   *defined
 	name  string
 	ref   uint64
 
@@ -133,7 +144,7 @@ func (s *Store) funcOf(ref uint64) *Function {
 
 // NewHostFunc returns a function of the host.
 func (s *Store) NewHostFunc(name string, sig clif.Signature, fn HostFunc) *Function {
-	return s.addFunc(&Function{sig: sig, name: name, host: fn})
+	return s.addFunc(&Function{sig: sig, typ: s.plainType(&sig), name: name, host: fn})
 }
 
 // Signature returns the function's type.
@@ -157,14 +168,14 @@ func (s *Store) ExternRef(x any) uint64 {
 		return ref
 	}
 	s.objects = append(s.objects, x)
-	ref := uint64(len(s.objects))<<abi.RefTagBits | abi.RefTagHost
+	ref := firstHost + uint64(len(s.objects))<<abi.RefTagBits | abi.RefTagHost
 	s.numbers[x] = ref
 	return ref
 }
 
 // ExternValue returns what ExternRef made the reference of, or nil.
 func (s *Store) ExternValue(ref uint64) any {
-	if n := ref >> abi.RefTagBits; ref&abi.RefTagMask == abi.RefTagHost && n-1 < uint64(len(s.objects)) {
+	if n := (ref - firstHost) >> abi.RefTagBits; ref >= firstHost && ref&abi.RefTagMask == abi.RefTagHost && n-1 < uint64(len(s.objects)) {
 		return s.objects[n-1]
 	}
 	return nil

@@ -284,8 +284,24 @@ var formats = [...]func(*parser, *clif.InstData){
 	clif.FormatReturn:  parseReturn,
 	clif.FormatRaise:   func(*parser, *clif.InstData) {},
 	clif.FormatList: func(p *parser, d *clif.InstData) {
-		d.Aux = p.entity("tag", len(p.mod.Tags))
+		info := d.Op.Info()
+		if info.Entity == clif.EntTag {
+			d.Aux = p.entity("tag", len(p.mod.Tags))
+		} else {
+			d.Aux = p.entity("type", len(p.mod.Types))
+		}
+		if info.Entity2 != clif.EntNone {
+			p.expect(",")
+			d.Imm = uint64(p.ref(info.Entity2.String()))
+		}
 		p.varArgs(d, p.uses())
+	},
+	clif.FormatRefTest: func(p *parser, d *clif.InstData) {
+		d.Args[0] = p.use()
+		p.expect(",")
+		d.Aux = uint32(p.valType())
+		p.expect(",")
+		d.Imm = uint64(p.valType())
 	},
 	clif.FormatCall: func(p *parser, d *clif.InstData) {
 		d.Aux = p.entity("fn", len(p.mod.Funcs))

@@ -79,6 +79,7 @@ func Parse(src string) (*File, error) {
 	p.file = &File{Mod: p.mod}
 	p.declarations()
 	p.declareInit()
+	p.settleTypes()
 	for i := range p.file.Funcs {
 		p.function(&p.file.Funcs[i])
 	}
@@ -268,6 +269,8 @@ func (p *parser) declaration() {
 		p.declare("sig", len(p.mod.Sigs), false)
 		p.expect("=")
 		p.mod.Sigs = append(p.mod.Sigs, p.signature())
+	case p.isRef("type"):
+		p.declareType()
 	case p.isRef("data"):
 		p.declare("data", len(p.mod.Datas), false)
 		p.mod.Datas = append(p.mod.Datas, clif.DataDecl{Bytes: []byte(p.str())})
@@ -282,6 +285,117 @@ func (p *parser) declaration() {
 	default:
 		p.fail(t, "want a declaration or function, not %s", t.describe())
 	}
+}
+
+// settleTypes gives references in types the kind of what their indices mean, and makes records.
+func (p *parser) settleTypes() {
+	types := p.mod.Types
+	for i := range types {
+		for k := range types[i].Fields {
+			f := &types[i].Fields[k]
+			n, ok := f.Type.TypeIndex()
+			switch {
+			case !ok:
+			case int64(n) >= int64(len(types)):
+				p.fail(p.peek(), "type%d is not declared", n)
+				return
+			case f.Type.IsNotNull():
+				f.Type = abi.RefToKind(types[n].Kind, n).NotNull()
+			default:
+				f.Type = abi.RefToKind(types[n].Kind, n)
+			}
+		}
+	}
+	for i := range types {
+		if types[i].Kind == abi.KindArray && len(types[i].Fields) != 1 {
+			p.fail(p.peek(), "type%d is an array with %d types of elements", i, len(types[i].Fields))
+		}
+	}
+	if len(types) == 0 {
+		for i := range p.mod.Sigs {
+			p.mod.Types = append(p.mod.Types, abi.TypeDef{FuncType: p.mod.Sigs[i].FuncType()})
+		}
+	}
+}
+
+// declareType reads a type. What it refers to by an index need not be there yet.
+func (p *parser) declareType() {
+	n := len(p.mod.Types)
+	p.declare("type", n, false)
+	word := p.kind(tokIdent)
+	var t abi.TypeDef
+	for t.Kind = abi.KindFunc; t.Kind < abi.KindArray && t.Kind.String() != word.text; t.Kind++ {
+	}
+	if t.Kind.String() != word.text {
+		p.fail(word, "%s is not a kind of types", word.describe())
+	}
+	t.Open = p.accept("open")
+	if t.HasSuper = p.accept("super"); t.HasSuper {
+		if t.Super = p.entity("type", n); p.err == nil {
+			t.Depth = min(p.mod.Types[t.Super].Depth+1, abi.MaxDepth)
+		}
+	}
+	if p.accept("place") {
+		at := p.peek()
+		if t.Place = uint32(p.number()); n == 0 || t.Place != p.mod.Types[n-1].Place+1 {
+			p.fail(at, "a place that does not follow the one before")
+		}
+	}
+	if t.Kind == abi.KindFunc {
+		if n < len(p.mod.Sigs) {
+			t.FuncType = p.mod.Sigs[n].FuncType()
+		}
+	} else {
+		p.list("[", "]", func() { t.Fields = append(t.Fields, p.field()) })
+	}
+	p.mod.Types = append(p.mod.Types, t)
+}
+
+// field reads the type of a field.
+func (p *parser) field() abi.FieldType {
+	f := abi.FieldType{Mutable: p.accept("mut"), Type: abi.I32}
+	switch {
+	case p.accept("i8"):
+		f.Packed = 8
+	case p.accept("i16"):
+		f.Packed = 16
+	default:
+		f.Type = p.valType()
+	}
+	return f
+}
+
+// valType reads a type of values as WebAssembly has it. The index of a type need not exist, and is that of a function unless a structure or array is declared with it.
+func (p *parser) valType() abi.ValType {
+	t := p.peek()
+	if !p.accept("(") {
+		v := abi.ValTypeByName(p.kind(tokIdent).text)
+		if v == abi.ValTypeUnknown {
+			p.fail(t, "%s is not a type", t.describe())
+		}
+		return v
+	}
+	p.expect("ref")
+	null := p.accept("null")
+	var v abi.ValType
+	if at := p.peek(); at.kind == tokNumber {
+		i := p.number()
+		kind := abi.KindFunc
+		switch {
+		case i > abi.MaxTypeIndex:
+			p.fail(at, "the index of a type is too large")
+		case i < uint64(len(p.mod.Types)):
+			kind = p.mod.Types[i].Kind
+		}
+		v = abi.RefToKind(kind, uint32(i))
+	} else if v = abi.RefByHeap(p.kind(tokIdent).text); v == abi.ValTypeUnknown {
+		p.fail(at, "%s is not a heap type", at.describe())
+	}
+	p.expect(")")
+	if !null {
+		v = v.NotNull()
+	}
+	return v
 }
 
 // declare reads the number of a new entity, which must be n, and where it is

@@ -22,6 +22,10 @@ func (v *Verifier) types(d *clif.InstData) {
 	case clif.OpExnArgs:
 		v.results(d, f.Mod.TagSig(d.Aux).Params...)
 		return
+	case clif.OpArrayFill, clif.OpArrayCopy, clif.OpArrayInitData, clif.OpArrayInitElem:
+		v.bulk(d)
+		v.results(d)
+		return
 	case clif.OpReturn:
 		v.listTypes("results", f.ListOperands(d), f.Signature().Results)
 	}
@@ -91,6 +95,8 @@ func (v *Verifier) match(d *clif.InstData, letter byte, x clif.Value) {
 		ok = got == d.Type.LaneType()
 	case 'F':
 		ok = got == clif.FuncRef
+	case 'R':
+		ok = got == clif.Ref
 	}
 	if !ok {
 		v.fail("%v has the type %v, want %q of %s with %v", x, got, letter, d.Op.Info().Sig, d.Type)
@@ -161,6 +167,74 @@ func (v *Verifier) constant(d *clif.InstData) {
 		}
 	case clif.OpLoad, clif.OpStore:
 		v.access(d)
+	case clif.OpRefTest:
+		from, want := d.RefTestTypes()
+		v.refType(d, from)
+		v.refType(d, want)
+	case clif.OpStructNew:
+		v.definition(d.Aux, abi.KindStruct)
+	case clif.OpStructGet, clif.OpStructGetS, clif.OpStructGetU, clif.OpStructSet:
+		if t := v.definition(d.Aux, abi.KindStruct); t != nil && d.Imm >= uint64(len(t.Fields)) {
+			v.fail("field%d of type%d does not exist", d.Imm, d.Aux)
+		} else if t != nil {
+			v.field(d, &t.Fields[d.Imm])
+		}
+	case clif.OpArrayNew:
+		v.definition(d.Aux, abi.KindArray)
+	case clif.OpArrayGet, clif.OpArrayGetS, clif.OpArrayGetU, clif.OpArraySet:
+		if t := v.definition(d.Aux, abi.KindArray); t != nil {
+			v.field(d, &t.Fields[0])
+		}
+	}
+}
+
+// refType checks a type of references of the class of d.
+func (v *Verifier) refType(d *clif.InstData, t abi.ValType) {
+	if !t.IsValid() || clif.Type(t.Class()) != d.Type {
+		v.fail("%v for a reference of class %v", t, d.Type)
+	} else if i, ok := t.TypeIndex(); ok {
+		v.definition(i, t.Kind())
+	}
+}
+
+// definition returns type i of the module, which must be of a kind, or nil.
+func (v *Verifier) definition(i uint32, kind abi.TypeKind) *abi.TypeDef {
+	if types := v.f.Mod.Types; int64(i) >= int64(len(types)) || types[i].Kind != kind || kind == abi.KindArray && len(types[i].Fields) != 1 {
+		v.fail("type%d is no %v", i, kind)
+		return nil
+	}
+	return &v.f.Mod.Types[i]
+}
+
+// field checks that what d gets or sets is what a field has.
+func (v *Verifier) field(d *clif.InstData, f *abi.FieldType) {
+	plain := d.Op == clif.OpStructGet || d.Op == clif.OpArrayGet
+	set := d.Op == clif.OpStructSet || d.Op == clif.OpArraySet
+	if clif.TypeOf(f.Type) != d.Type || !set && plain != (f.Packed == 0) {
+		v.fail("%v of a field %v", d.Type, f)
+	}
+}
+
+// bulk checks the operands of an operation on many elements of an array.
+func (v *Verifier) bulk(d *clif.InstData) {
+	t := v.definition(d.Aux, abi.KindArray)
+	if t == nil {
+		return
+	}
+	elem := clif.TypeOf(t.Fields[0].Type)
+	switch list := v.f.ListOperands(d); d.Op {
+	case clif.OpArrayFill:
+		v.listTypes("operands", list, []clif.Type{clif.Ref, clif.I64, elem, clif.I64})
+	case clif.OpArrayCopy:
+		v.listTypes("operands", list, []clif.Type{clif.Ref, clif.I64, clif.Ref, clif.I64, clif.I64})
+		if from := v.definition(uint32(d.Imm), abi.KindArray); from != nil && (clif.TypeOf(from.Fields[0].Type) != elem || from.Fields[0].Packed != t.Fields[0].Packed) {
+			v.fail("elements of type %v and %v", from.Fields[0], t.Fields[0])
+		}
+	default:
+		v.listTypes("operands", list, []clif.Type{clif.Ref, clif.I64, clif.I64, clif.I64})
+		if segment := d.Op == clif.OpArrayInitElem; segment != elem.IsRef() || segment && v.f.Mod.Elems[d.Imm].Type != elem {
+			v.fail("elements of type %v and of a segment", elem)
+		}
 	}
 }
 

@@ -256,6 +256,10 @@ func (v *Verifier) entity(e clif.Entity, i uint64) {
 		n = len(m.Sigs)
 	case clif.EntTag:
 		n = len(m.Tags)
+	case clif.EntType:
+		n = len(m.Types)
+	case clif.EntField:
+		return // see fields
 	}
 	if i >= uint64(n) {
 		v.fail("%v%d does not exist", e, i)

@@ -44,6 +44,13 @@ const (
 	TrapNullReference
 	// TrapOutOfFuel is raised in front of a block that costs more than is left (docs/fuel.md). A host may resume the code there.
 	TrapOutOfFuel
+	// Those of garbage collection: of operators that need a structure, an array or a small integer, of accesses beyond an array, of ref.cast, and of what finds no room.
+	TrapNullStructure
+	TrapNullArray
+	TrapNullI31
+	TrapArrayOutOfBounds
+	TrapCastFailure
+	TrapHeapExhausted
 	NumTrapCodes
 )
 
@@ -51,6 +58,7 @@ var trapNames = [NumTrapCodes]string{
 	"none", "unreachable", "memory_out_of_bounds", "table_out_of_bounds", "undefined_element",
 	"uninitialized_element", "bad_signature", "integer_overflow", "integer_divide_by_zero",
 	"bad_conversion", "stack_overflow", "null_reference", "out_of_fuel",
+	"null_structure", "null_array", "null_i31", "array_out_of_bounds", "cast_failure", "heap_exhausted",
 }
 
 // trapMessages are the words of the specification's test suite.
@@ -58,6 +66,7 @@ var trapMessages = [NumTrapCodes]string{
 	"no trap", "unreachable", "out of bounds memory access", "out of bounds table access", "undefined element",
 	"uninitialized element", "indirect call type mismatch", "integer overflow", "integer divide by zero",
 	"invalid conversion to integer", "call stack exhausted", "null reference", "all fuel consumed",
+	"null structure reference", "null array reference", "null i31 reference", "out of bounds array access", "cast failure", "heap exhausted",
 }
 
 // String returns the name of c in CLIF's text form.

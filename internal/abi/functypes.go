@@ -42,6 +42,14 @@ type FieldType struct {
 	Mutable bool
 }
 
+// Bytes returns how many bytes are kept of a number or vector.
+func (f FieldType) Bytes() int {
+	if f.Packed != 0 {
+		return int(f.Packed) / 8
+	}
+	return f.Type.Bits() / 8
+}
+
 // String writes what is kept as the text format does, with a number for the index of a type.
 func (f FieldType) String() string {
 	s := f.Type.String()
@@ -213,7 +221,7 @@ func RecordsOf(types []TypeDef, poll func()) *Records {
 	}
 	r := &Records{types: types}
 	for i := range types {
-		if poll(); types[i].IsTyped() || !r.isPlain(i) {
+		if poll(); types[i].IsTyped() || !r.IsPlain(uint32(i)) {
 			r.digests, r.places = make([]Digest, len(types)), make([]Digest, len(types))
 			r.digest(poll)
 			break
@@ -222,13 +230,14 @@ func RecordsOf(types []TypeDef, poll func()) *Records {
 	return r
 }
 
-func (r *Records) isPlain(i int) bool { return r.types[i].isPlain(lastOfGroup(r.types, i)) }
+// IsPlain reports whether type i is one of functions that has nothing but its signature: it is final, without a supertype, and alone in its recursion group.
+func (r *Records) IsPlain(i uint32) bool { return r.types[i].isPlain(lastOfGroup(r.types, int(i))) }
 
 // digest finds what stands for each type. The record of one that is not plain has the SHA-256 of that of the encoding of its recursion group and of its place there.
 func (r *Records) digest(poll func()) {
 	for i := 0; i < len(r.types); {
 		poll()
-		if r.isPlain(i) {
+		if r.IsPlain(uint32(i)) {
 			r.digests[i] = DigestOf(r.types[i].Record(uint32(i), r.digests))
 			i++
 			continue
@@ -255,7 +264,7 @@ func (r *Records) digest(poll func()) {
 // Of returns the record of type i.
 func (r *Records) Of(i uint32) []byte {
 	const defined = 0x62
-	if !r.isPlain(int(i)) {
+	if !r.IsPlain(i) {
 		return append([]byte{recordVersion, defined}, r.places[i][:]...)
 	}
 	return r.types[i].Record(i, r.digests)
@@ -291,7 +300,12 @@ func (r *Records) Own(t ValType) OwnType {
 
 // Matches reports whether t is u or a subtype of it: what is of type t can be where u is wanted.
 func (t OwnType) Matches(u OwnType) bool {
-	return Matches(t.Type, u.Type, func(uint32, uint32) bool { return t.To == u.To })
+	return t.MatchesBy(u, func(a, b Digest) bool { return a == b })
+}
+
+// MatchesBy is Matches where sub tells whether the type that the first of two digests stands for is that of the second or a subtype of it.
+func (t OwnType) MatchesBy(u OwnType, sub func(a, b Digest) bool) bool {
+	return Matches(t.Type, u.Type, func(uint32, uint32) bool { return sub(t.To, u.To) })
 }
 
 // Matches reports whether t is u or a subtype of it; sub tells whether the type of an index of t is that of an index of u or a subtype, which may be of other modules.

@@ -219,7 +219,9 @@ func (t ValType) IsExn() bool { return t.Base() == ExternRef && t.top() == heapE
 func (t ValType) IsInternal() bool { return t.Base() == ExternRef && t.top() == heapAny }
 
 // IsOfGC reports whether t is a type that garbage collection has brought: within the hierarchy of any, or a bottom type of those that were there before.
-func (t ValType) IsOfGC() bool { return t.IsInternal() || t.OrNull() == NullExternRef || t.OrNull() == NullFuncRef }
+func (t ValType) IsOfGC() bool {
+	return t.IsInternal() || t.OrNull() == NullExternRef || t.OrNull() == NullFuncRef
+}
 
 // Top returns the type of nullable references to anything in the hierarchy of t, a reference type.
 func (t ValType) Top() ValType {

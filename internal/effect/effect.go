@@ -34,6 +34,7 @@ const (
 	ReadSegments                        // lengths and contents of segments
 	ReadFuel                            // the count of fuel
 	ReadException                       // the exception that is under way
+	ReadHeap                            // contents of collected objects
 	ReadGlobal                          // a global
 	WriteMemory                         // as those above
 	WriteMemorySize                     // what is new in a memory that grows was not there to be read
@@ -42,6 +43,7 @@ const (
 	WriteSegments
 	WriteFuel
 	WriteException
+	WriteHeap
 	WriteGlobal
 	end
 
@@ -52,7 +54,7 @@ const (
 )
 
 // Parts is a set of the parts of an instance.
-type Parts uint8
+type Parts uint16
 
 // The parts, in the order of the effects.
 const (
@@ -63,6 +65,7 @@ const (
 	Segments
 	Fuel
 	Exception
+	Heap
 	Global
 )
 

@@ -34,8 +34,10 @@ type Engine struct {
 // Name is "interp", and the label.
 func (e *Engine) Name() string { return "interp" + e.Label }
 
-// Features returns the default set.
-func (e *Engine) Features() wasmfront.Features { return wasmfront.DefaultFeatures }
+// Features returns the default set, and garbage collection.
+func (e *Engine) Features() wasmfront.Features {
+	return wasmfront.DefaultFeatures | wasmfront.FeatureGC
+}
 
 // NewStore returns an empty store.
 func (e *Engine) NewStore() (spectest.Store, error) {

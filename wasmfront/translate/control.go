@@ -328,7 +328,7 @@ func (t *Translator) tableFunc(op *wasmfront.Operator) clif.Value {
 	index := t.tableIndex(op.Index2, abi.TrapUndefinedElement)
 	callee := t.b.Entity(clif.OpTableGet, clif.FuncRef, op.Index2, index)
 	elem := t.m.TableType(op.Index2).Elem
-	if of, typed := elem.TypeIndex(); typed && t.m.SameType(of, op.Index) {
+	if of, typed := elem.TypeIndex(); typed && t.m.IsSubType(of, op.Index) {
 		t.trapIfNull(callee, elem, abi.TrapUninitializedElement)
 	} else {
 		t.b.SigCheck(clif.SigIndex(op.Index), callee)

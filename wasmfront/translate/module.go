@@ -16,12 +16,13 @@ func Module(m *wasmfront.Module, names *wasmfront.Names) *clif.Module {
 
 // ModuleUntil is Module that polls a flag, which may be nil, and leaves it in the result.
 func ModuleUntil(m *wasmfront.Module, names *wasmfront.Names, end *stop.Flag) *clif.Module {
-	cm := &clif.Module{Name: names.Module, NumImportedFuncs: int(m.NumImportedFuncs), Stop: end}
+	cm := &clif.Module{Name: names.Module, NumImportedFuncs: int(m.NumImportedFuncs), Stop: end, Types: m.Types}
 	records := abi.RecordsOf(m.Types, end.Poll)
+	cm.Records = records
 	for i := range m.Types {
 		end.Poll()
 		sig := clif.Signature{Params: clif.TypesOf(m.Types[i].Params), Results: clif.TypesOf(m.Types[i].Results)}
-		if m.Types[i].IsTyped() {
+		if m.Types[i].IsTyped() || !records.IsPlain(uint32(i)) {
 			sig.Typed = &clif.TypedSig{FuncType: m.Types[i].FuncType, Record: string(records.Of(uint32(i)))}
 		}
 		cm.Sigs = append(cm.Sigs, sig)
@@ -263,6 +264,9 @@ func (t *Translator) constExpr(e *wasmfront.ConstExpr) clif.Value {
 			t.push(t.b.FuncAddr(clif.FuncIndex(op.Index)))
 		case wasmfront.OpGlobalGet:
 			t.push(t.b.Entity(clif.OpGlobalGet, t.cm.Globals[op.Index].Type, op.Index))
+		case wasmfront.OpStructNew, wasmfront.OpStructNewDefault, wasmfront.OpArrayNew, wasmfront.OpArrayNewDefault, wasmfront.OpArrayNewFixed,
+			wasmfront.OpRefI31, wasmfront.OpAnyConvertExtern, wasmfront.OpExternConvertAny:
+			t.constNew(op)
 		default:
 			c, ok := constOps[op.Op]
 			if !ok {

@@ -207,6 +207,7 @@ var handlers = [256]handler{
 	wasmfront.OpReturnCall:         {run: (*Translator).returnCall},
 	wasmfront.OpReturnCallIndirect: {run: (*Translator).returnCallIndirect},
 	wasmfront.OpReturnCallRef:      {run: (*Translator).returnCallRef},
+	wasmfront.OpRefEq:              {run: (*Translator).refEq},
 }
 
 // miscHandlers translates the operators with the prefix 0xFC, by the number

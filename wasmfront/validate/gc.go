@@ -256,7 +256,9 @@ func runRefI31(v *Func, op *wasmfront.Operator, _ *rule) {
 }
 
 func runI31Get(v *Func, op *wasmfront.Operator, _ *rule) {
-	v.popExpect(op.Offset, wasmfront.I31Ref)
+	if op.Type = v.popRef(op); !v.fits(op.Type, wasmfront.I31Ref) {
+		v.Fail(op.Offset, "type mismatch: expected %s but %s on the stack", wasmfront.I31Ref, op.Type)
+	}
 	v.pushOperand(wasmfront.I32)
 }
 
@@ -279,8 +281,12 @@ func runConvert(v *Func, op *wasmfront.Operator, _ *rule) {
 // castType decodes what a cast asks for, which must be in the hierarchy of the operand.
 func (v *Func) castType(op *wasmfront.Operator) {
 	op.ReadCast(&v.Reader, v.features)
-	if v.Reader.Err == nil {
-		v.popExpect(op.Offset, op.Type.Top())
+	if v.Reader.Err != nil {
+		return
+	}
+	top := op.Type.Top()
+	if op.From = v.popRef(op); !v.fits(op.From, top) {
+		v.Fail(op.Offset, "type mismatch: expected %s but %s on the stack", top, op.From)
 	}
 }
 
@@ -302,13 +308,13 @@ func runBrOnCast(v *Func, op *wasmfront.Operator, _ *rule) {
 	if f == nil || v.Reader.Err != nil {
 		return
 	}
-	if !v.m.Matches(op.To, op.Type) {
-		v.Fail(op.Offset, "type mismatch: %s from %s to %s", op.Op, op.Type, op.To)
+	if !v.m.Matches(op.Type, op.From) {
+		v.Fail(op.Offset, "type mismatch: %s from %s to %s", op.Op, op.From, op.Type)
 		return
 	}
-	v.popExpect(op.Offset, op.Type)
-	taken, stays := op.To, op.Type
-	if !op.To.IsNotNull() {
+	v.popExpect(op.Offset, op.From)
+	taken, stays := op.Type, op.From
+	if !op.Type.IsNotNull() {
 		stays = stays.NotNull()
 	}
 	if op.Op == wasmfront.OpBrOnCastFail {
