@@ -268,7 +268,7 @@ func (t *Translator) handlerOf(op wasmfront.Opcode) *handler {
 	switch {
 	case op < 0x100:
 		return &handlers[op]
-	case op>>8 == 0xFB && op&0xFF < gcCount:
+	case isOfGC(op):
 		return &gcHandlers[op&0xFF]
 	case op>>8 == 0xFC && op&0xFF < wasmfront.Opcode(len(miscHandlers)):
 		return &miscHandlers[op&0xFF]

@@ -241,10 +241,13 @@ var gcHandlers = [gcCount]handler{
 	wasmfront.OpI31GetU & 0xFF:          {run: (*Translator).i31Get, code: clif.OpI31GetU},
 }
 
+// isOfGC reports whether gcHandlers has an operator. Those that are decoded in constant expressions need nothing but their operands and immediates.
+func isOfGC(op wasmfront.Opcode) bool { return op>>8 == 0xFB && op&0xFF < gcCount }
+
 // gcCount is how many numbers there are with the prefix 0xFB.
 const gcCount = 31
 
-// constNew emits an operator of a constant expression that makes something of operands, or converts one.
+// constNew emits such an operator of a constant expression.
 func (t *Translator) constNew(c *wasmfront.ConstOp) {
 	op := wasmfront.Operator{Op: c.Op, Index: c.Index, Index2: uint32(c.Bits)}
 	h := &gcHandlers[c.Op&0xFF]

@@ -264,10 +264,11 @@ func (t *Translator) constExpr(e *wasmfront.ConstExpr) clif.Value {
 			t.push(t.b.FuncAddr(clif.FuncIndex(op.Index)))
 		case wasmfront.OpGlobalGet:
 			t.push(t.b.Entity(clif.OpGlobalGet, t.cm.Globals[op.Index].Type, op.Index))
-		case wasmfront.OpStructNew, wasmfront.OpStructNewDefault, wasmfront.OpArrayNew, wasmfront.OpArrayNewDefault, wasmfront.OpArrayNewFixed,
-			wasmfront.OpRefI31, wasmfront.OpAnyConvertExtern, wasmfront.OpExternConvertAny:
-			t.constNew(op)
 		default:
+			if isOfGC(op.Op) {
+				t.constNew(op)
+				break
+			}
 			c, ok := constOps[op.Op]
 			if !ok {
 				panic(fmt.Sprintf("%v in a constant expression is not translated", op.Op))

@@ -59,7 +59,7 @@ func (t *Translator) scan() {
 // keepsNesting reports whether operators of control with such immediates open no blocks.
 func keepsNesting(imm wasmfront.ImmKind) bool {
 	switch imm {
-	case wasmfront.ImmNone, wasmfront.ImmLabel, wasmfront.ImmBrTable, wasmfront.ImmFunc, wasmfront.ImmCallIndirect, wasmfront.ImmType, wasmfront.ImmTag:
+	case wasmfront.ImmNone, wasmfront.ImmLabel, wasmfront.ImmBrTable, wasmfront.ImmFunc, wasmfront.ImmCallIndirect, wasmfront.ImmType, wasmfront.ImmTag, wasmfront.ImmBrOnCast:
 		return true
 	}
 	return false
