@@ -439,6 +439,11 @@ func TestPlaces(t *testing.T) {
 		{"(func (memory.init 0 (i32.const 0)\n (i32.const 0) (i32.const 0)))", "1:8"},
 		{"(module $m (func $f\n (if\n (then))))", "2:3"},
 		{"(tag)\n (tag\n (result i32))", "2:2"},
+		{"(type (struct))\n(rec (type (func))\n (type\n (sub 0 (struct))))", "3:2"},
+		{"(type (struct (field\n (ref 7))))", "1:1"},
+		{"(rec\n (type (func)) (type (sub\n 2 (func))))", "2:16"},
+		{"(rec (type (func)) (type (func)))\n (func (drop\n  (struct.new 2)))", "3:4"},
+		{"(rec (type (func)) (type (func)))\n (type (sub final 1 (func)))", "2:2"},
 		{"(func\n (try (do)\n  (catch_all\n   (i32.const 1))))", "4:18"},
 		{"(func (try (do (i32.const 1))\n (catch_all)))", "2:3"},
 		{"(func (try (do)\n (delegate 5)))", "2:3"},
@@ -488,6 +493,21 @@ func TestLarge(t *testing.T) {
 		{"forms", false, func(n int) string { return repeat("(module ", n) }},
 		{"fields", true, func(n int) string { return repeat("(func)", n) }},
 		{"types", true, func(n int) string { return repeat("(type (func (param i32)))", n) }},
+		{"a group", true, func(n int) string {
+			return "(rec " + numbered(n/8, "(type $t%[1]d (sub (struct (field $x (ref $t0)))))") + ")"
+		}},
+		{"groups", true, func(n int) string {
+			return numbered(n/8, "(rec (type $t%[1]d (struct)) (type $u%[1]d (array (ref $t%[1]d))))")
+		}},
+		{"later types", true, func(n int) string {
+			return "(rec (type (struct " + numbered(n/8, "(field (ref $t%d))") + "))" + numbered(n/8, "(type $t%d (array i8))") + ")"
+		}},
+		{"fields", true, func(n int) string { return "(type (struct (field " + repeat("(mut i8)", n) + ")))" }},
+		{"names of fields", true, func(n int) string {
+			return "(type $s (struct " + numbered(n/8, "(field $x%d i32)") + ")) (func " + numbered(n/8, "struct.get $s $x%d ") + ")"
+		}},
+		{"supertypes", true, func(n int) string { return "(type (sub " + repeat("0 ", n) + "(func)))" }},
+		{"implicit types", true, func(n int) string { return "(rec (type (func)) (type (func)))" + repeat("(func)", n) }},
 		{"open blocks", false, func(n int) string { return "(func " + repeat("(block ", n) }},
 		{"lists", true, nested("(func ", "(block ", "", ")", ")")},
 		{"labels", true, nested("(func ", "(block $x (br $x)", "", ")", ")")},
