@@ -205,11 +205,11 @@ func TestNames(t *testing.T) {
 
 // TestSeveralNameSections: the text has the names in the first one, and the same text is printed for the module that is made of it.
 func TestSeveralNameSections(t *testing.T) {
-	const header, function = "\x00asm\x01\x00\x00\x00", "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x04\x01\x02\x00\x0b"
+	const header, function = "\x00asm\x01\x00\x00\x00", "\x01\x08\x02\x60\x00\x00\x5f\x01\x7f\x00\x03\x02\x01\x00\x0a\x04\x01\x02\x00\x0b"
 	sections := []string{
 		"\x00\x02\x01m", "\x00\x02\x01n", "\x01\x04\x01\x00\x01f", "\x01\x04\x01\x00\x01g", "", "\x00\x02\x02m", // malformed
 		"\x02\x06\x01\x00\x01\x09\x01x", "\x03\x06\x01\x00\x01\x09\x01x", // of a local and of a label that do not exist
-		"\x04\x04\x01\x00\x01t", "\x01\x01\x00",
+		"\x04\x04\x01\x00\x01t", "\x01\x01\x00", "\x0a\x06\x01\x01\x01\x00\x01d",
 	}
 	custom := func(name, s string) string {
 		return "\x00" + string(rune(len(s)+1+len(name))) + string(rune(len(name))) + name + s
@@ -233,7 +233,7 @@ func TestSeveralNameSections(t *testing.T) {
 				if again, err := String(m.Wasm); err != nil || again != text {
 					t.Errorf("%q: %v: first\n%sthen\n%s", b, err, text, again)
 				}
-				if named := strings.Contains(text, "$f") || strings.Contains(text, "$g") || strings.Contains(text, "$t"); !named && (x == sections[2] || x == sections[8]) {
+				if named := strings.Contains(text, "$f") || strings.Contains(text, "$g") || strings.Contains(text, "$t") || strings.Contains(text, "$d"); !named && (x == sections[2] || x == sections[8] || x == sections[10]) {
 					t.Errorf("%q: no names in\n%s", b, text)
 				}
 			}

@@ -141,7 +141,7 @@ func (a *assembler) endGroup(at int) {
 	s.entry(at)
 	if g.count > 1 {
 		s.bytes = encode.Index(append(grown(s.stop, s.bytes, 1+binary.MaxVarintLen32), wasmfront.FormRec), g.count)
-	} else if g.bytes[0] == wasmfront.FormFunc {
+	} else if g.bytes[0] == wasmfront.FormFunc { // nobody looks for others
 		if _, ok := a.typeOf[string(g.bytes)]; !ok {
 			a.typeOf[string(g.bytes)] = uint32(len(a.types) - 1)
 		}
