@@ -51,8 +51,9 @@ func TestOperatorTable(t *testing.T) {
 func TestOperatorEffects(t *testing.T) {
 	parts := map[ImmKind]effect.Parts{ImmGlobal: effect.Global, ImmTable: effect.Table | effect.TableSize, ImmTable2: effect.Table,
 		ImmElem: effect.Segments, ImmElemTable: effect.Segments, ImmData: effect.Segments, ImmDataMem: effect.Segments,
-		ImmMem: effect.Memory | effect.MemorySize, ImmMem2: effect.Memory, ImmMemArg: effect.Memory, ImmMemArgLane: effect.Memory}
-	control := map[ImmKind]bool{ImmBlock: true, ImmTryTable: true, ImmLabel: true, ImmBrTable: true, ImmTag: true}
+		ImmMem: effect.Memory | effect.MemorySize, ImmMem2: effect.Memory, ImmMemArg: effect.Memory, ImmMemArgLane: effect.Memory,
+		ImmField: effect.Heap, ImmTypeCount: effect.Heap, ImmType2: effect.Heap, ImmTypeData: effect.Segments, ImmTypeElem: effect.Segments}
+	control := map[ImmKind]bool{ImmBlock: true, ImmTryTable: true, ImmLabel: true, ImmBrTable: true, ImmTag: true, ImmBrOnCast: true}
 	for _, op := range Opcodes() {
 		info := op.Info()
 		e := info.Effects
