@@ -17,7 +17,7 @@ func TestParseText(t *testing.T) {
 	}{
 		{"(module", waot.TextError{Line: 1, Column: 8, Msg: "unexpected token end of text, expected )"}},
 		{"(module\n\t(é))", waot.TextError{Line: 2, Column: 3, Msg: "illegal character"}},
-		{"(module (type (array i32)))", waot.TextError{Line: 1, Column: 16, Msg: "unsupported array (needs the feature gc, which is not supported)", Feature: "gc"}},
+		{"(module (memory i64 1))", waot.TextError{Line: 1, Column: 17, Msg: "unsupported i64 (needs the feature memory64, which is not supported)", Feature: "memory64"}},
 	} {
 		wasm, err := waot.ParseText([]byte(c.text))
 		var e *waot.TextError
@@ -40,6 +40,13 @@ func TestParseText(t *testing.T) {
 	}
 	var invalid *waot.ModuleError
 	if _, err := waot.CompileObject(wasm, nil); !errors.As(err, &invalid) {
+		t.Error(err)
+	}
+	// It reads what is not compiled.
+	if wasm, err = waot.ParseText([]byte("(type (array i32))")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := waot.CompileObject(wasm, nil); !errors.As(err, &invalid) || invalid.Feature != "gc" {
 		t.Error(err)
 	}
 }

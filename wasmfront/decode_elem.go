@@ -154,6 +154,9 @@ func (d *decoder) constOp(op *ConstOp) {
 		op.Index = d.U32()
 	case OpArrayNewFixed:
 		op.Index, op.Bits = d.U32(), uint64(d.U32())
+		if op.Bits > MaxFixedElements {
+			d.FailLimit(op.Offset, LimitError{"elements of array.new_fixed", op.Bits, MaxFixedElements}, "array.new_fixed of %d elements", op.Bits)
+		}
 	case OpRefI31, OpAnyConvertExtern, OpExternConvertAny:
 	case OpRefNull:
 		op.Type = d.HeapType(d.accept)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
 )
 
 // The bytes that begin a type of the type section.
@@ -40,13 +41,14 @@ func (d *decoder) typeSection() {
 	for ; n > 0 && d.Err == nil; n-- {
 		d.stop.Poll()
 		d.Group = 1
-		if at := d.Pos; d.More() && d.Buf[at] == FormRec && d.accept.Has(FeatureFunctionReferences) {
+		at := d.Pos
+		if d.More() && d.Buf[at] == FormRec && d.accept.Has(FeatureFunctionReferences) {
 			d.Pos++
 			if d.Group = d.U32(); d.Group > 1 && !d.accept.Has(FeatureGC) {
 				d.FailFeature(at, FeatureGC, "unsupported recursion group of %d types", d.Group)
 			}
-			d.limitTypes(at, d.Group)
 		}
+		d.limitTypes(at, d.Group)
 		d.group()
 	}
 }
@@ -68,7 +70,7 @@ func (d *decoder) group() {
 		t := TypeDef{Place: place}
 		d.subtyping(&t)
 		if d.composite(&t); d.Err == nil {
-			d.m.Types, d.m.TypeOffsets = append(d.m.Types, t), append(d.m.TypeOffsets, at)
+			d.m.Types, d.m.TypeOffsets = append(stop.Room(d.stop, d.m.Types), t), stop.Append(d.stop, d.m.TypeOffsets, at)
 			d.Types = d.m.Types
 			d.Group--
 		}

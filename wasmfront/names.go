@@ -18,16 +18,16 @@ type Names struct {
 type AllNames struct {
 	Module    string
 	HasModule bool // the module has a name, which may be empty
-	// Spaces are the names in each index space but those of locals and labels.
+	// Spaces are the names in each index space but those of locals, labels and fields.
 	Spaces [NumSpaces][]NameAssoc
-	// Locals and Labels are in increasing order of Func. Labels are counted in the
+	// Locals and Labels are of functions, Fields of structures, in increasing order of Of. Labels are counted in the
 	// order of the operators that open blocks.
-	Locals, Labels []FuncNames
+	Locals, Labels, Fields []InnerNames
 }
 
-// FuncNames are the names of what a function has.
-type FuncNames struct {
-	Func  uint32
+// InnerNames are the names of what a function or a type has inside.
+type InnerNames struct {
+	Of    uint32
 	Names []NameAssoc
 }
 
@@ -79,9 +79,11 @@ func (m *Module) DecodeAllNames() (*AllNames, bool) {
 		case id == namesModule:
 			names.Module, names.HasModule = s.Name(), true
 		case space == SpaceLocal:
-			names.Locals = funcNameMaps(s, m)
+			names.Locals = innerNameMaps(s, len(m.Funcs), anyIndex)
 		case space == SpaceLabel:
-			names.Labels = funcNameMaps(s, m)
+			names.Labels = innerNameMaps(s, len(m.Funcs), anyIndex)
+		case space == SpaceField:
+			names.Fields = innerNameMaps(s, len(m.Types), m.numFields)
 		case id < NumSpaces:
 			names.Spaces[id] = nameMap(s, m.spaceSize(space), nil)
 		}
@@ -94,8 +96,8 @@ func (m *Module) DecodeAllNames() (*AllNames, bool) {
 
 // any reports whether there is a name.
 func (n *AllNames) any() bool {
-	named := func(f FuncNames) bool { return len(f.Names) > 0 }
-	return n.HasModule || slices.ContainsFunc(n.Locals, named) || slices.ContainsFunc(n.Labels, named) ||
+	named := func(f InnerNames) bool { return len(f.Names) > 0 }
+	return n.HasModule || slices.ContainsFunc(n.Locals, named) || slices.ContainsFunc(n.Labels, named) || slices.ContainsFunc(n.Fields, named) ||
 		slices.ContainsFunc(n.Spaces[:], func(list []NameAssoc) bool { return len(list) > 0 })
 }
 
@@ -162,16 +164,28 @@ func nameMap(r *Reader, limit uint32, end *stop.Flag) []NameAssoc {
 	return assoc
 }
 
-// funcNameMaps reads the names of what functions have.
-func funcNameMaps(r *Reader, m *Module) []FuncNames {
-	var funcs []FuncNames
-	for n := r.U32(); n > 0 && r.Err == nil; n-- {
-		at := r.Pos
-		f := r.U32()
-		if int64(f) >= int64(len(m.Funcs)) || len(funcs) > 0 && f <= funcs[len(funcs)-1].Func {
-			r.Fail(at, "malformed indirect name map")
-		}
-		funcs = append(funcs, FuncNames{f, nameMap(r, NoIndex, nil)})
+// anyIndex is the limit for names of what only bodies tell of.
+func anyIndex(uint32) uint32 { return NoIndex }
+
+// numFields returns how many fields type i has: only structures have some.
+func (m *Module) numFields(i uint32) uint32 {
+	if t := &m.Types[i]; t.Kind == KindStruct {
+		return uint32(len(t.Fields))
 	}
-	return funcs
+	return 0
+}
+
+// innerNameMaps reads the names of what functions or types have inside, of which there are n; limit says below what the indices inside of each are.
+func innerNameMaps(r *Reader, n int, limit func(uint32) uint32) []InnerNames {
+	var list []InnerNames
+	for left := r.U32(); left > 0 && r.Err == nil; left-- {
+		at := r.Pos
+		i := r.U32()
+		if int64(i) >= int64(n) || len(list) > 0 && i <= list[len(list)-1].Of {
+			r.Fail(at, "malformed indirect name map")
+			break
+		}
+		list = append(list, InnerNames{i, nameMap(r, limit(i), nil)})
+	}
+	return list
 }

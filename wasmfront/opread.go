@@ -103,6 +103,17 @@ const (
 	castFlagsEnd
 )
 
+// CastFlags returns the flags for two types.
+func CastFlags(before, after ValType) (flags byte) {
+	if !before.IsNotNull() {
+		flags |= castNullBefore
+	}
+	if !after.IsNotNull() {
+		flags |= castNullAfter
+	}
+	return flags
+}
+
 // ReadBrOnCast reads the immediates of br_on_cast or br_on_cast_fail.
 func (o *Operator) ReadBrOnCast(r *Reader, accept Features) {
 	at := r.Pos

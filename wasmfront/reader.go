@@ -3,6 +3,7 @@ package wasmfront
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/waot-project/waot/internal/abi"
@@ -21,7 +22,9 @@ type Reader struct {
 	Types []TypeDef
 	Group uint32
 	ahead bool // a type was one of those
-	Err   *Error
+	// Singles has the lists of one type that BlockType has returned. Whoever has no more use for these may cut it to use its memory again.
+	Singles []ValType
+	Err     *Error
 }
 
 // Fail records an error at offset, unless there is one already.
@@ -273,6 +276,15 @@ func (r *Reader) typeByte(accept Features, malformed string) ValType {
 	return t
 }
 
+// single returns the list of types that has only t.
+func (r *Reader) single(t ValType) []ValType {
+	if !t.IsTyped() {
+		return t.Slice()
+	}
+	r.Singles = append(r.Singles, t)
+	return slices.Clip(r.Singles[len(r.Singles)-1:])
+}
+
 // SkipBlockType reads the type of a block and forgets it.
 func (r *Reader) SkipBlockType() {
 	if n := r.S33(); n < 0 && BeginsRef(byte(n&0x7F)) {
@@ -300,7 +312,7 @@ func (r *Reader) BlockType(accept Features) (params, results []ValType) {
 			return nil, nil
 		}
 		if TypeByCode(b) != TypeUnknown || typeFeatures[b] != 0 {
-			return nil, r.ValType(accept).Slice()
+			return nil, r.single(r.ValType(accept))
 		}
 	}
 	n := r.S33()

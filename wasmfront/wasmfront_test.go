@@ -51,8 +51,9 @@ func TestOperatorTable(t *testing.T) {
 func TestOperatorEffects(t *testing.T) {
 	parts := map[ImmKind]effect.Parts{ImmGlobal: effect.Global, ImmTable: effect.Table | effect.TableSize, ImmTable2: effect.Table,
 		ImmElem: effect.Segments, ImmElemTable: effect.Segments, ImmData: effect.Segments, ImmDataMem: effect.Segments,
-		ImmMem: effect.Memory | effect.MemorySize, ImmMem2: effect.Memory, ImmMemArg: effect.Memory, ImmMemArgLane: effect.Memory}
-	control := map[ImmKind]bool{ImmBlock: true, ImmTryTable: true, ImmLabel: true, ImmBrTable: true, ImmTag: true}
+		ImmMem: effect.Memory | effect.MemorySize, ImmMem2: effect.Memory, ImmMemArg: effect.Memory, ImmMemArgLane: effect.Memory,
+		ImmField: effect.Heap, ImmTypeCount: effect.Heap, ImmType2: effect.Heap, ImmTypeData: effect.Segments, ImmTypeElem: effect.Segments}
+	control := map[ImmKind]bool{ImmBlock: true, ImmTryTable: true, ImmLabel: true, ImmBrTable: true, ImmTag: true, ImmBrOnCast: true}
 	for _, op := range Opcodes() {
 		info := op.Info()
 		e := info.Effects
@@ -218,5 +219,51 @@ func TestNames(t *testing.T) {
 	}
 	if got := build("\x01\x0a\x01\xff\xff\xff\xff\x0f\x03abc").DecodeNames(); got.Funcs != nil {
 		t.Errorf("index out of range: %+v", got)
+	}
+}
+
+// TestFieldNames: names are of fields that exist, each once, in order; else they are not known.
+func TestFieldNames(t *testing.T) {
+	const header = "\x00asm\x01\x00\x00\x00"
+	const types = "\x01\x11\x04" + "\x5f\x02\x7f\x00\x78\x01" + "\x60\x00\x00" + "\x5e\x7f\x00" + "\x5f\x01\x7f\x00"
+	decode := func(names string) (*AllNames, bool) {
+		custom := "\x04name" + names
+		m, err := Decode([]byte(header+types+"\x00"+string(byte(len(custom)))+custom), DecodableFeatures)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.DecodeAllNames()
+	}
+	const two = "\x0a\x0e\x02" + "\x00\x02\x00\x01a\x01\x01b" + "\x03\x01\x00\x01a"
+	want := []InnerNames{{0, []NameAssoc{{0, "a"}, {1, "b"}}}, {3, []NameAssoc{{0, "a"}}}}
+	if names, ok := decode(two); !ok || !cmp.Equal(want, names.Fields) {
+		t.Errorf("%v %v", names, ok)
+	}
+	for i := 1; i < len(two); i++ {
+		if _, ok := decode(two[:i]); ok {
+			t.Errorf("%x: known", two[:i])
+		}
+	}
+	if names, ok := decode("\x0a\x03\x01\x02\x00" + "\x0b\x01\x00"); ok {
+		t.Errorf("no names: %v", names)
+	}
+	for _, c := range []struct{ contents, what string }{
+		{"\x01\x00\x01\x02\x01a", "no such field"},
+		{"\x01\x00\x01\xff\xff\xff\xff\x0f\x01a", "no such field"},
+		{"\x01\x00\x02\x00\x01a\x00\x01b", "the same field"},
+		{"\x01\x00\x02\x01\x01a\x00\x01b", "fields out of order"},
+		{"\x02\x03\x01\x00\x01a\x00\x01\x00\x01a", "types out of order"},
+		{"\x02\x00\x01\x00\x01a\x00\x01\x01\x01a", "the same type"},
+		{"\x01\x04\x01\x00\x01a", "no such type"},
+		{"\x01\xff\xff\xff\xff\x0f\x01\x00\x01a", "no such type"},
+		{"\x01\x01\x01\x00\x01a", "a type of functions"},
+		{"\x01\x02\x01\x00\x01a", "an array"},
+		{"\xff\xff\xff\xff\x0f\x00\x01\x00\x01a", "more types than there are bytes"},
+		{"\x01\x00\x01\x00\x01\xff", "no UTF-8"},
+		{"\x01\x00\x01\x00\x01a\x00", "something behind"},
+	} {
+		if names, ok := decode("\x0a" + string(byte(len(c.contents))) + c.contents); ok {
+			t.Errorf("%s: %v", c.what, names)
+		}
 	}
 }

@@ -127,6 +127,7 @@ var files = map[string]string{
 	"invalid.wat":   ";; not i32\n(func (result i32)\n\ti64.const 0)\n",
 	"malformed.wat": "(module (func\n  i32.cnst 1))",
 	"struct.wat":    "(module (type (struct)))",
+	"memory64.wat":  "(module (memory i64 1))",
 	"pass.wast": `(module (func (export "add") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))
 (assert_return (invoke "add" (i32.const 2) (i32.const 3)) (i32.const 5))
 (assert_malformed (module quote "(func (local $x i32) (local $x i32))") "duplicate local")
@@ -324,7 +325,8 @@ var cases = []struct {
 	{"validate-text-invalid-json", []string{"validate", "invalid.wat", "--json"}},
 	{"validate-text-malformed", []string{"validate", "malformed.wat"}},
 	{"validate-text-malformed-json", []string{"validate", "malformed.wat", "--json"}},
-	{"validate-text-feature-json", []string{"validate", "struct.wat", "--json"}},
+	{"validate-text-feature-json", []string{"validate", "memory64.wat", "--json"}},
+	{"build-text-feature", []string{"build", "struct.wat", "-o", "struct.o"}},
 
 	{"inspect", []string{"inspect", "lib.wasm"}},
 	{"inspect-wasm", []string{"inspect", "trap.wasm", "--emit=wasm"}},

@@ -103,6 +103,9 @@ func (p *printer) operator() {
 		}
 		depth--
 	}
+	if b.op.Op.Info().Imm == wasmfront.ImmField {
+		p.spaces[wasmfront.SpaceField] = p.fields[b.op.Index]
+	}
 	p.newline(1 + depth)
 	p.buf = b.op.AppendText(p.buf, p.index)
 }

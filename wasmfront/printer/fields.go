@@ -51,6 +51,9 @@ func (p *printer) constants(e *wasmfront.ConstExpr) {
 	for i := range e.Ops {
 		c := &e.Ops[i]
 		op := wasmfront.Operator{Op: c.Op, Type: c.Type, Index: c.Index, I64: c.Bits, High: c.High}
+		if c.Op == wasmfront.OpArrayNewFixed {
+			op.Index2 = uint32(c.Bits)
+		}
 		p.text(" (")
 		p.buf = op.AppendText(p.buf, p.index)
 		p.text(")")

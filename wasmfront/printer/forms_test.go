@@ -58,6 +58,8 @@ func TestDifference(t *testing.T) {
 	const text = `(module $m (type $t (func (result i32))) (import "a" "b" (func $f (type $t)))
 		(table 1 funcref) (elem (i32.const 0) func $f) (global i32 (i32.const 1)) (data "x")
 		(tag $x (param i32)) (tag (param i64)) (func try_table (catch $x 1) (catch_all 0) throw 1 end try catch $x end try delegate 0)
+		(rec (type (sub (func))) (type (sub (func)))) (type (sub final 2 (func))) (type $s (struct (field $a i8) (field (mut i32)))) (type (array i64))
+		(global (ref array) (array.new_fixed 6 0)) (func (drop (ref.cast (ref null 5) (ref.null none))) (block (result anyref) (br_on_cast 0 anyref eqref (ref.null any))) (struct.set $s 0) (array.copy 6 6))
 		(func $g (param $p i32) (local i32 f32) (local $l i64) block $b (type $t) i32.const 1 end drop) (@custom "c" (after type) "d"))`
 	for _, c := range []struct {
 		old, new string
@@ -77,6 +79,10 @@ func TestDifference(t *testing.T) {
 		{"block $b (type $t)", "block $b (result i32)", true},
 		{"$x (param i32)", "$x (param i64)", false}, {"tag (param i64)", "tag", false}, {"(catch $x 1)", "(catch 1 1)", false}, {"(catch $x 1)", "(catch $x 0)", false},
 		{"(catch $x 1)", "(catch_ref $x 1)", false}, {"(catch_all 0)", "", false}, {"throw 1", "throw 0", false}, {"try catch $x", "try catch 1", false}, {"delegate 0", "delegate 1", false},
+		{"(rec (type (sub (func))) (type (sub (func))))", "(type (sub (func))) (type (sub (func)))", false}, {"sub final", "sub", false}, {"final 2", "final 3", false},
+		{"sub final 2 (func)", "func", false}, {"(rec (type (sub (func)))", "(rec (type (func))", false}, {"i8", "i16", false}, {"i8", "i32", false}, {"(mut i32)", "i32", false}, {"array i64", "array (mut i64)", false},
+		{"fixed 6 0", "fixed 6 1", false}, {"ref null 5", "ref 5", false}, {"0 anyref", "0 (ref any)", false}, {"anyref eqref", "anyref (ref eq)", false}, {"set $s 0", "set $s 1", false}, {"copy 6 6", "copy 6 5", false},
+		{"field $a", "field $b", true}, {"field $a", "field", true},
 		{"$m ", "", true}, {"$g", "$h", true}, {"$p", "", true}, {"$l", "$k", true}, {"block $b", "block", true},
 		{`"d"`, `"e"`, true}, {"after type", "after func", true}, {`"c"`, `"cc"`, true},
 	} {
@@ -181,7 +187,8 @@ func TestNames(t *testing.T) {
 		{"\x00\x02\x01m\x00\x02\x01m", "(module\n  (@custom \"name\" (before first) \"\\00\\02\\01m\\00\\02\\01m\"))\n"},
 		{"\x00\x03\x01m\x00", "(module\n  (@custom \"name\" (before first) \"\\00\\03\\01m\\00\"))\n"},
 		{"\x0b\x01\x00", "(module\n  (@custom \"name\" (before first) \"\\0b\\01\\00\"))\n"},
-		{"\x01\x04\x01\x00\x01f", "(module\n  (@custom \"name\" (before first) \"\\01\\04\\01\\00\\01f\"))\n"}, // there is no function
+		{"\x0a\x06\x01\x00\x01\x00\x01f", "(module\n  (@custom \"name\" (before first) \"\\0a\\06\\01\\00\\01\\00\\01f\"))\n"}, // there is no structure
+		{"\x01\x04\x01\x00\x01f", "(module\n  (@custom \"name\" (before first) \"\\01\\04\\01\\00\\01f\"))\n"},                 // there is no function
 	} {
 		b := []byte(empty + "\x00" + string(rune(len(c.names)+5)) + "\x04name" + c.names)
 		text, err := String(b)
@@ -198,11 +205,11 @@ func TestNames(t *testing.T) {
 
 // TestSeveralNameSections: the text has the names in the first one, and the same text is printed for the module that is made of it.
 func TestSeveralNameSections(t *testing.T) {
-	const header, function = "\x00asm\x01\x00\x00\x00", "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x04\x01\x02\x00\x0b"
+	const header, function = "\x00asm\x01\x00\x00\x00", "\x01\x08\x02\x60\x00\x00\x5f\x01\x7f\x00\x03\x02\x01\x00\x0a\x04\x01\x02\x00\x0b"
 	sections := []string{
 		"\x00\x02\x01m", "\x00\x02\x01n", "\x01\x04\x01\x00\x01f", "\x01\x04\x01\x00\x01g", "", "\x00\x02\x02m", // malformed
 		"\x02\x06\x01\x00\x01\x09\x01x", "\x03\x06\x01\x00\x01\x09\x01x", // of a local and of a label that do not exist
-		"\x04\x04\x01\x00\x01t", "\x01\x01\x00",
+		"\x04\x04\x01\x00\x01t", "\x01\x01\x00", "\x0a\x06\x01\x01\x01\x00\x01d",
 	}
 	custom := func(name, s string) string {
 		return "\x00" + string(rune(len(s)+1+len(name))) + string(rune(len(name))) + name + s
@@ -226,7 +233,7 @@ func TestSeveralNameSections(t *testing.T) {
 				if again, err := String(m.Wasm); err != nil || again != text {
 					t.Errorf("%q: %v: first\n%sthen\n%s", b, err, text, again)
 				}
-				if named := strings.Contains(text, "$f") || strings.Contains(text, "$g") || strings.Contains(text, "$t"); !named && (x == sections[2] || x == sections[8]) {
+				if named := strings.Contains(text, "$f") || strings.Contains(text, "$g") || strings.Contains(text, "$t") || strings.Contains(text, "$d"); !named && (x == sections[2] || x == sections[8] || x == sections[10]) {
 					t.Errorf("%q: no names in\n%s", b, text)
 				}
 			}

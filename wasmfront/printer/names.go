@@ -59,16 +59,16 @@ func isIdentifier(name string) bool {
 // notInIdentifiers are the printable characters that no identifier has.
 var notInIdentifiers = [128]bool{'"': true, '(': true, ')': true, ',': true, ';': true, '[': true, ']': true, '{': true, '}': true}
 
-// funcNames goes through lists of what functions have, in increasing order of
-// functions.
-type funcNames []wasmfront.FuncNames
+// innerNames goes through lists of what functions or types have inside, in increasing order of
+// these.
+type innerNames []wasmfront.InnerNames
 
-// next returns the names for function f, which is above those asked for before.
-func (n *funcNames) next(f uint32) []wasmfront.NameAssoc {
-	for len(*n) > 0 && (*n)[0].Func < f {
+// next returns the names inside of i, which is above those asked for before.
+func (n *innerNames) next(i uint32) []wasmfront.NameAssoc {
+	for len(*n) > 0 && (*n)[0].Of < i {
 		*n = (*n)[1:]
 	}
-	if len(*n) == 0 || (*n)[0].Func != f {
+	if len(*n) == 0 || (*n)[0].Of != i {
 		return nil
 	}
 	return (*n)[0].Names

@@ -17,8 +17,9 @@ type printer struct {
 	buf []byte // not yet written
 	m   *wasmfront.Module
 
-	spaces         [wasmfront.NumSpaces][]symbol
-	locals, labels funcNames
+	spaces         [wasmfront.NumSpaces][]symbol // those of locals and fields belong to what is being written
+	locals, labels innerNames
+	fields         map[uint32][]symbol // of structures that have names for some
 	index          wasmfront.AppendIndex
 	body           body
 }
@@ -74,20 +75,15 @@ func printableNames(m *wasmfront.Module) (*wasmfront.AllNames, bool) {
 		}
 	}
 	// Names of locals and labels that do not exist are not printed; other entities exist.
-	sure := known && (names.HasModule || slices.ContainsFunc(names.Spaces[:], func(list []wasmfront.NameAssoc) bool { return len(list) > 0 }))
+	named := func(n wasmfront.InnerNames) bool { return len(n.Names) > 0 }
+	sure := known && (names.HasModule || slices.ContainsFunc(names.Fields, named) || slices.ContainsFunc(names.Spaces[:], func(list []wasmfront.NameAssoc) bool { return len(list) > 0 }))
 	return names, sure || known && sections == 1
 }
 
 // definitions writes what functions refer to.
 func (p *printer) definitions() {
 	m := p.m
-	for i := range m.Types {
-		p.newline(1)
-		p.open("type", wasmfront.SpaceType, uint32(i))
-		p.text(" (func")
-		p.signature(&m.Types[i].FuncType, nil)
-		p.text("))")
-	}
+	p.types()
 	for i := range m.Imports {
 		p.importField(&m.Imports[i])
 	}
@@ -120,6 +116,10 @@ func (p *printer) useNames(names *wasmfront.AllNames) {
 		p.spaces[space] = symbols(names.Spaces[space], math.MaxInt)
 	}
 	p.locals, p.labels = names.Locals, names.Labels
+	p.fields = make(map[uint32][]symbol, len(names.Fields))
+	for _, f := range names.Fields {
+		p.fields[f.Of] = symbols(f.Names, math.MaxInt)
+	}
 	if names.HasModule {
 		s := symbol{names.Module, true, isIdentifier(names.Module)}
 		p.identifier(s)

@@ -113,7 +113,7 @@ func TestWabt(t *testing.T) {
 	every, n, compared, unknown := testenv.Cases(50, 20, 1), 0, 0, 0
 	modules(t, func(t *testing.T, name string, b []byte) {
 		text, ok := printed(t, name, b)
-		if _, err := validate.All(b, validate.Config{Features: wasmfront.DecodableFeatures &^ (wasmfront.FeatureWideArithmetic | wasmfront.FeatureFunctionReferences)}); !ok || err != nil {
+		if _, err := validate.All(b, validate.Config{Features: wasmfront.DecodableFeatures &^ (wasmfront.FeatureWideArithmetic | wasmfront.FeatureFunctionReferences | wasmfront.FeatureGC)}); !ok || err != nil {
 			return
 		}
 		if n++; n%every != 0 {

@@ -13,7 +13,7 @@ import (
 
 // places are the fields that say where in the module something is, or how it is encoded.
 var places = cmp.Options{
-	cmpopts.IgnoreFields(wasmfront.Module{}, "Bytes", "Sections", "Customs", "Code", "StartOffset", "DataCount", "HasDataCount"),
+	cmpopts.IgnoreFields(wasmfront.Module{}, "Bytes", "Sections", "TypeOffsets", "Customs", "Code", "StartOffset", "DataCount", "HasDataCount"),
 	cmpopts.IgnoreFields(wasmfront.Import{}, "Offset"), cmpopts.IgnoreFields(wasmfront.Func{}, "Offset"),
 	cmpopts.IgnoreFields(wasmfront.Table{}, "Offset"), cmpopts.IgnoreFields(wasmfront.Memory{}, "Offset"),
 	cmpopts.IgnoreFields(wasmfront.Tag{}, "Offset"), cmpopts.IgnoreFields(wasmfront.Global{}, "Offset"), cmpopts.IgnoreFields(wasmfront.Export{}, "Offset"),
@@ -58,7 +58,8 @@ func difference(a, b []byte, exact bool) string {
 	}
 	for _, names := range [...]*wasmfront.AllNames{x, y} { // a list without names says nothing
 		if names != nil {
-			names.Locals = slices.DeleteFunc(names.Locals, func(f wasmfront.FuncNames) bool { return len(f.Names) == 0 })
+			names.Locals = slices.DeleteFunc(names.Locals, func(f wasmfront.InnerNames) bool { return len(f.Names) == 0 })
+			names.Fields = slices.DeleteFunc(names.Fields, func(f wasmfront.InnerNames) bool { return len(f.Names) == 0 })
 		}
 	}
 	if d := cmp.Diff(x, y, cmpopts.EquateEmpty()); known && d != "" {

@@ -174,7 +174,7 @@ func AppendCalls(dst []uint32, m *wasmfront.Module, i uint32) []uint32 {
 }
 
 // skips read immediates and forget them. ImmLocal has an entry for
-// completeness; a form that no operator accepted has is nil.
+// completeness; a form that no operator of decodable features has is nil.
 var skips = [wasmfront.NumImmKinds]func(r *wasmfront.Reader){
 	wasmfront.ImmNone:         func(*wasmfront.Reader) {},
 	wasmfront.ImmBlock:        (*wasmfront.Reader).SkipBlockType,

@@ -221,7 +221,7 @@ func TestExceptionBytes(t *testing.T) {
 		{try, "section size mismatch: unexpected end"},
 		{try + catchAll, "section size mismatch: unexpected end"},
 		{"\x06\x05" + end, "unknown type 5"},
-		{"\x1f\x6e\x00" + end, "unsupported type 0x6e"},
+		{"\x1f\x67\x00" + end, "unsupported type 0x67"},
 		{"\x08\x00\x00", ""},
 	} {
 		b := module(section(1, vec(funcType(nil, nil))), section(3, vec("\x00")), section(13, vec("\x00\x00")), section(7, vec("\x01t\x04\x00")), section(10, vec(sized("\x00"+c.body+end))),

@@ -80,6 +80,7 @@ func (v *Func) beginAfter(m *wasmfront.Module, index uint32, values int) {
 	body := m.Body(index)
 	v.Reader = wasmfront.Reader{
 		Buf: m.Bytes, Pos: body.Offset, End: body.Offset + len(body.Bytes), Func: int(index), Types: m.Types,
+		Singles: v.Singles[:0],
 	}
 	v.m, v.features, v.rules, v.index = m, m.Features, rules(), index
 	v.typ = m.FuncType(index)

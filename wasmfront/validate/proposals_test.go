@@ -30,6 +30,7 @@ func TestProposals(t *testing.T) {
 			proposed(1, "\x01\x5f\x00"), proposed(1, "\x01\x5e\x7f\x00"), proposed(1, "\x01\x50\x00\x60\x00\x00"), proposed(1, "\x01\x4f\x00\x60\x00\x00"),
 			proposed(1, "\x01\x4e\x01\x60\x00\x00"), param("\x6e"), param("\x6d"), param("\x6c"), param("\x6b"), param("\x6a"), param("\x71"),
 			param("\x72"), param("\x73"), body("\xfb\x00\x00"), body("\xfb\x1e"),
+			body("\xd3"), body("\xfb\x14\x6e"), body("\xfb\x18\x00\x00\x6e\x6e"), body("\x02\x6e\x0b"), body("\xd0\x71"), global("\x72"), proposed(4, "\x01\x6e\x00\x00"),
 		},
 		"stack-switching": {
 			proposed(1, "\x01\x5d\x00"), param("\x68"), param("\x75"), body("\xe0\x00"), body("\xe1\x00\x00"), body("\xe2\x00"), body("\xe3\x00\x00"),

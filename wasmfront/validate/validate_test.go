@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/validate"
 )
@@ -96,11 +97,35 @@ func TestLimits(t *testing.T) {
 	catches := func(n int) []byte {
 		return oneFunc(nil, nil, "\x00\x1f\x40"+uleb(n)+strings.Repeat("\x02\x00", n)+"\x0b\x0b")
 	}
+	group := func(n int) []byte {
+		return module(section(1, vec("\x4e"+uleb(n-1)+strings.Repeat("\x60\x00\x00", n-1), "\x5f\x00")))
+	}
+	fields := func(n int) []byte { return module(section(1, vec("\x5f"+uleb(n)+strings.Repeat("\x77\x01", n)))) }
+	supertypes := func(n int) []byte {
+		types := []string{"\x50\x00\x5f\x00"}
+		for i := range n {
+			types = append(types, "\x50\x01"+uleb(i)+"\x5f\x00")
+		}
+		return module(section(1, vec(types...)))
+	}
+	const array = "\x5e\x7f\x00"
+	elements := func(n int) []byte {
+		code := "\x00" + strings.Repeat("\x41\x00", n) + "\xfb\x08\x00" + uleb(n) + "\x1a\x0b"
+		return module(section(1, vec(array, funcType(nil, nil))), section(3, vec("\x01")), section(10, vec(sized(code))))
+	}
+	constElements := func(n int) []byte {
+		return module(section(1, vec(array)), section(6, vec("\x64\x00\x00"+strings.Repeat("\x41\x00", n)+"\xfb\x08\x00"+uleb(n)+"\x0b")))
+	}
 	for _, c := range []struct {
 		limit, msg string
 		n          int
 		module     func(int) []byte
 	}{
+		{"types", "too many types", wasmfront.MaxTypes, group},
+		{"fields", "too many fields", wasmfront.MaxFields, fields},
+		{"supertypes", "too many supertypes of supertypes", abi.MaxDepth, supertypes},
+		{"elements of array.new_fixed", "array.new_fixed of 10001 elements", wasmfront.MaxFixedElements, elements},
+		{"elements of array.new_fixed", "array.new_fixed of 10001 elements", wasmfront.MaxFixedElements, constElements},
 		{"results", "too many results", wasmfront.MaxResults, results},
 		{"types", "too many types", wasmfront.MaxTypes, manyTypes},
 		{"functions", "too many functions", wasmfront.MaxFuncs, imports},

@@ -13,8 +13,8 @@
 //
 // The table of operators is that of package wasmfront. An operator, type or
 // field of a proposal that is not supported gives an error that names the
-// proposal. Indices and types are checked by wasmfront/validate as for any
-// module; Module.Place translates the offsets of its errors to places in the text.
+// proposal; what wasmfront can decode is supported, garbage collection too. Indices and types, and what a type may refer to,
+// are checked by wasmfront/validate as for any module; Module.Place translates the offsets of its errors to places in the text.
 //
 // Time and memory are proportional to the length of the text. No function
 // recurses on the nesting of the text.

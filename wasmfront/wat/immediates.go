@@ -17,12 +17,16 @@ func (a *assembler) immediates(op wasmfront.Opcode) {
 		read(a, info)
 	}
 	switch op {
-	case wasmfront.OpMemoryInit, wasmfront.OpDataDrop:
+	case wasmfront.OpMemoryInit, wasmfront.OpDataDrop, wasmfront.OpArrayNewData, wasmfront.OpArrayInitData:
 		a.usesData = true
+	case wasmfront.OpRefTest:
+		a.cast(op, wasmfront.OpRefTestNull)
+	case wasmfront.OpRefCast:
+		a.cast(op, wasmfront.OpRefCastNull)
 	}
 }
 
-// immediateReaders take the immediates of each form; nil for those that have none.
+// immediateReaders take the immediates of each form; nil for those that have none, and where they choose the operator.
 var immediateReaders = [wasmfront.NumImmKinds]func(*assembler, *wasmfront.OpInfo){
 	wasmfront.ImmBlock:        (*assembler).blockType,
 	wasmfront.ImmTryTable:     func(a *assembler, info *wasmfront.OpInfo) { a.blockType(info); a.catches() },
@@ -52,7 +56,16 @@ var immediateReaders = [wasmfront.NumImmKinds]func(*assembler, *wasmfront.OpInfo
 	wasmfront.ImmShuffle:      (*assembler).shuffle,
 	wasmfront.ImmLane:         func(a *assembler, _ *wasmfront.OpInfo) { a.lane8() },
 	wasmfront.ImmRefType:      func(a *assembler, _ *wasmfront.OpInfo) { a.op = encode.HeapType(a.op, a.heapType()) },
-	wasmfront.ImmSelect:       (*assembler).selectTypes,
+	wasmfront.ImmBrOnCast:     (*assembler).castBranch,
+	wasmfront.ImmField:        (*assembler).structField,
+	wasmfront.ImmTypeCount: func(a *assembler, _ *wasmfront.OpInfo) {
+		a.put(a.index(wasmfront.SpaceType))
+		a.put(a.U32("a number of elements"))
+	},
+	wasmfront.ImmType2:    func(a *assembler, _ *wasmfront.OpInfo) { a.typeAnd(wasmfront.SpaceType) },
+	wasmfront.ImmTypeData: func(a *assembler, _ *wasmfront.OpInfo) { a.typeAnd(wasmfront.SpaceData) },
+	wasmfront.ImmTypeElem: func(a *assembler, _ *wasmfront.OpInfo) { a.typeAnd(wasmfront.SpaceElem) },
+	wasmfront.ImmSelect:   (*assembler).selectTypes,
 }
 
 func (a *assembler) put(x uint32) { a.op = encode.Index(a.op, x) }
@@ -126,6 +139,38 @@ func (a *assembler) catches() {
 	a.put(n)
 	a.op = appendAll(a.scan.stop, a.op, list)
 	a.scratch = list
+}
+
+// cast takes the type that a cast asks for, which also says whether the operator is the one for null.
+func (a *assembler) cast(op, null wasmfront.Opcode) {
+	t := a.refType()
+	if !t.IsNotNull() {
+		op = null
+	}
+	a.op = encode.HeapType(encode.Opcode(a.op[:0], op), t)
+}
+
+// castBranch takes the immediates of a branch on a cast.
+func (a *assembler) castBranch(*wasmfront.OpInfo) {
+	label := a.labelIndex()
+	before, after := a.refType(), a.refType()
+	a.op = append(a.op, wasmfront.CastFlags(before, after))
+	a.put(label)
+	a.op = encode.HeapType(encode.HeapType(a.op, before), after)
+}
+
+// structField takes a structure and a field of it.
+func (a *assembler) structField(*wasmfront.OpInfo) {
+	of := a.index(wasmfront.SpaceType)
+	a.put(of)
+	a.spaces[wasmfront.SpaceField].ids = a.fields[of]
+	a.put(a.index(wasmfront.SpaceField))
+}
+
+// typeAnd takes a type and what is in another space.
+func (a *assembler) typeAnd(space wasmfront.IndexSpace) {
+	a.put(a.index(wasmfront.SpaceType))
+	a.put(a.index(space))
 }
 
 func (a *assembler) callIndirect(*wasmfront.OpInfo) {

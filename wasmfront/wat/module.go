@@ -84,9 +84,11 @@ type assembler struct {
 	id       string
 	name     string // of the module, for the name section, if hasName is set
 	hasName  bool
-	spaces   [wasmfront.NumSpaces]space // that of locals belongs to the function being translated, that of labels is not used
-	types    []wasmfront.FuncType
-	typeOf   map[string]uint32 // the first type that is encoded so
+	spaces   [wasmfront.NumSpaces]space   // that of locals belongs to the function being translated, that of fields to a structure, that of labels is not used
+	types    []wasmfront.FuncType         // empty for types that are not of functions
+	typeOf   map[string]uint32            // the first type that is encoded so, of those of functions that begin with nothing else
+	group    section                      // the types of the recursion group being declared
+	fields   map[uint32]map[string]uint32 // the identifiers of the fields of each structure that has some
 	sections [numSections]section
 	customs  [numRanks][]custom          // by rank, from rankFirst
 	next     [wasmfront.NumSpaces]uint32 // how many entries of a space have been translated
@@ -99,8 +101,9 @@ type assembler struct {
 
 	usesData bool // whether a body uses data segments, which demands a data count section
 
-	localNames []wasmfront.FuncNames // of the functions so far
-	labelNames []wasmfront.FuncNames
+	localNames []wasmfront.InnerNames // of the functions so far
+	labelNames []wasmfront.InnerNames
+	fieldNames []wasmfront.InnerNames // of the structures so far
 
 	// Of the function or expression being translated:
 	sig           wasmfront.FuncType // the type written last
@@ -117,11 +120,11 @@ type assembler struct {
 
 // assemble translates the fields that the cursor is at, up to the end of the list or of the text.
 func assemble(c *Cursor, inside bool) (*Module, error) {
-	a := &assembler{Cursor: c, typeOf: map[string]uint32{}}
+	a := &assembler{Cursor: c, typeOf: map[string]uint32{}, fields: map[uint32]map[string]uint32{}}
 	for i := range a.sections {
 		a.sections[i].stop = c.scan.stop
 	}
-	a.code.stop = c.scan.stop
+	a.code.stop, a.group.stop = c.scan.stop, c.scan.stop
 	a.moduleName()
 	start := *c
 	a.declaring = true

@@ -116,6 +116,29 @@ func TestShort(t *testing.T) {
 		{`(func (try $t (do (try $t (do (try (do)))))) try $t try $t delegate $t $t end $t try $t catch $t 0 catch_all $t end $t) (tag)`,
 			`(tag) (func try try try end end end try try delegate 0 end try catch 0 catch_all end)`},
 
+		// Garbage collection.
+		{`(rec) (rec (type $t (func))) (rec (type (struct)) (type (func (param (ref $t))))) (rec)`, `(type (func)) (rec (type (struct)) (type (func (param (ref 0)))))`},
+		{`(type (sub final (func))) (type (sub final (struct))) (type (sub final (array i8)))`, `(type (func)) (type (struct)) (type (array i8))`},
+		{`(type $s (struct (field) (field i32 (mut i8)) (field $x (ref null $s)))) (type (array (ref any)))`,
+			`(type (struct (field i32) (field (mut i8)) (field (ref null 0)))) (type (array (ref any)))`},
+		{`(func (param (ref null any) (ref null eq) (ref null i31) (ref null struct) (ref null array) (ref null none) (ref null nofunc) (ref null noextern)))`,
+			`(func (param anyref eqref i31ref structref arrayref nullref nullfuncref nullexternref))`},
+		{`(type $s (struct (field $x i32) (field $y i64))) (type $t (struct (field $y i32) (field $x i64))) (func struct.get $s $y struct.set $t $y struct.get_s 0 $x struct.get_u 1 $x)`,
+			`(type (struct (field i32 i64))) (type (struct (field i32 i64))) (func struct.get 0 1 struct.set 1 0 struct.get_s 0 0 struct.get_u 1 1)`},
+		{`(func (param anyref) (result i32) (block $l (result (ref i31)) (br_on_cast $l anyref (ref i31) (local.get 0)) (return (ref.test eqref (drop)))) (drop) (i32.const 0))`,
+			`(func (param anyref) (result i32) block (result (ref i31)) local.get 0 br_on_cast 0 (ref null any) (ref i31) drop ref.test (ref null eq) return end drop i32.const 0)`},
+		{`(type $a (array i32)) (global (ref $a) (array.new_fixed $a 2 (i32.const 1) (i32.const 2))) (global i31ref (ref.i31 (i32.const 3)))`,
+			`(type (array i32)) (global (ref 0) i32.const 1 i32.const 2 array.new_fixed 0 2) (global (ref null i31) i32.const 3 ref.i31)`},
+		{`(type $a (array i32)) (table (ref null $a) (elem (ref.null $a))) (elem (ref $a) (array.new $a (i32.const 1) (i32.const 2)))`,
+			`(type (array i32)) (table 1 1 (ref null 0)) (elem (table 0) (offset (i32.const 0)) (ref null 0) (item ref.null 0)) (elem (ref 0) (item i32.const 1 i32.const 2 array.new 0))`},
+
+		// A function without a type gets a final one without supertype, in a group of its own.
+		{`(type (sub (func))) (type (sub 0 (func))) (type (sub final 0 (func))) (rec (type (func)) (type (func))) (rec (type (func))) (func)`,
+			`(type (sub (func))) (type (sub 0 (func))) (type (sub final 0 (func))) (rec (type (func)) (type (func))) (type (func)) (func (type 5))`},
+		{`(rec (type (func)) (type (struct))) (func)`, `(rec (type (func)) (type (struct))) (type (func)) (func (type 2))`},
+		{`(func (param (ref $s))) (rec (type (array i8)) (type $s (struct))) (type $f (func (param (ref $s))))`,
+			`(rec (type (array i8)) (type (struct))) (type (func (param (ref 1)))) (func (type 2))`},
+
 		// Identifiers and space.
 		{`(func $a)(;c;)(func(call $a)(call $"a")(call $"\61"));; comment`, `(func) (func call 0 call 0 call 0)`},
 		{`(@a b)(func(@"a" (b) "c)") (local(@a) i32 (@b)))`, `(func (local i32))`},
@@ -163,6 +186,12 @@ func TestBytes(t *testing.T) {
 			"\x0A\x0F\x01\x0D\x00\x1F\x40\x02\x00\x00\x00\x03\x00\x08\x01\x0B\x0B" + "\x00\x0E\x04name" + "\x0B\x07\x02\x00\x01e\x01\x01f"},
 		{`(func try try delegate 0 catch 3 rethrow 0 catch_all end)`, header + "\x01\x04\x01\x60\x00\x00" + "\x03\x02\x01\x00" + "\x0A\x10\x01\x0E\x00" + "\x06\x40\x06\x40\x18\x00\x07\x03\x09\x00\x19\x0B" + "\x0B"},
 		{`(tag $e (param exnref (ref exn) nullexnref (ref noexn)))`, header + "\x01\x0A\x01\x60\x04\x69\x64\x69\x74\x64\x74\x00" + "\x0D\x03\x01\x00\x00" + "\x00\x0B\x04name" + "\x0B\x04\x01\x00\x01e"},
+		{`(type $a (array (mut i16))) (rec (type $s (sub (struct (field $x i8) (field (mut i32) (ref $t)) (field (@name "y") (ref null $a))))) (type $t (sub final $s (struct))))`, header +
+			"\x01\x19\x02" + "\x5E\x77\x01" + "\x4E\x02" + "\x50\x00\x5F\x04\x78\x00\x7F\x01\x64\x02\x00\x63\x00\x00" + "\x4F\x01\x01\x5F\x00" +
+			"\x00\x1C\x04name" + "\x04\x0A\x03\x00\x01a\x01\x01s\x02\x01t" + "\x0A\x09\x01\x01\x02\x00\x01x\x03\x01y"},
+		{`(type (sub 0 1 (func)))`, header + "\x01\x08\x01\x50\x02\x00\x01\x60\x00\x00"},
+		{`(type (array i8)) (data) (func array.new_data 0 0)`, header + "\x01\x07\x02\x5E\x78\x00\x60\x00\x00" + "\x03\x02\x01\x01" + "\x0C\x01\x01" + "\x0A\x08\x01\x06\x00\xFB\x09\x00\x00\x0B" + "\x0B\x03\x01\x01\x00"},
+		{`(func array.init_data 0 0)`, header + "\x01\x04\x01\x60\x00\x00" + "\x03\x02\x01\x00" + "\x0C\x01\x00" + "\x0A\x08\x01\x06\x00\xFB\x12\x00\x00\x0B"},
 		{`(start 0) (func) (data) (func (data.drop 0))`, header + "\x01\x04\x01\x60\x00\x00" + "\x03\x03\x02\x00\x00" + "\x08\x01\x00" + "\x0C\x01\x01" + "\x0A\x0A\x02\x02\x00\x0B\x05\x00\xFC\x09\x00\x0B" + "\x0B\x03\x01\x01\x00"},
 		{`(memory 1) (memory 1) (func i32.load 1 offset=300 align=1)`, header + "\x01\x04\x01\x60\x00\x00" + "\x03\x02\x01\x00" + "\x05\x05\x02\x00\x01\x00\x01" + "\x0A\x09\x01\x07\x00\x28\x40\x01\xAC\x02\x0B"},
 		{`(func i8x16.shuffle 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 31 i8x16.relaxed_swizzle i16x8.extract_lane_s 7 br_table 1 0 2)`, header + "\x01\x04\x01\x60\x00\x00" + "\x03\x02\x01\x00" +
@@ -271,7 +300,7 @@ func TestErrors(t *testing.T) {
 		{`(func (i8x16.shuffle 0 1))`, `1:25: invalid lane length, expected 16 instead of 2`},
 		{`(func (i8x16.shuffle 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 256))`, `1:57: i8 constant out of range 256`},
 		{`(func (i8x16.extract_lane_s -1))`, `1:29: unexpected token -1, expected the number of a lane`},
-		{`(func (ref.null i32))`, `1:17: unexpected token i32, expected func, extern, exn or the index of a type`},
+		{`(func (ref.null i32))`, `1:17: unexpected token i32, expected func, extern, any and so on, or the index of a type`},
 		{`(tag $e) (import "a" "b" (tag))`, `1:10: import after tag`},
 		{`(tag $e) (tag $e)`, `1:15: duplicate tag $e`},
 		{`(tag $e (param $x i32) (result))`, ``},
@@ -314,19 +343,65 @@ func TestErrors(t *testing.T) {
 		{`(call ` + strings.Repeat("x", 100) + `)`, `1:2: unexpected token call, expected a field of a module`},
 		{`(func ` + strings.Repeat("x", 100) + `)`, `1:7: unknown operator ` + strings.Repeat("x", 40) + `..., expected an operator or )`},
 
+		// Garbage collection.
+		{`(type)`, `1:6: unexpected token ")", expected (func, (struct, (array or (sub`},
+		{`(type $t i32)`, `1:10: unexpected token i32, expected (func, (struct, (array or (sub`},
+		{`(type (mut i32))`, `1:8: unexpected token mut, expected (func, (struct, (array or (sub`},
+		{`(type (sub))`, `1:11: unexpected token ")", expected (func, (struct, (array or (sub`},
+		{`(type (sub open (func)))`, `1:12: unknown operator open, expected (func, (struct, (array or (sub`},
+		{`(type (sub 0 final (func)))`, `1:14: unexpected token final, expected (func, (struct, (array or (sub`},
+		{`(type (sub (sub (func))))`, `1:13: unexpected token sub, expected (func, (struct, (array or (sub`},
+		{`(type (sub (func) (func)))`, `1:19: unexpected token "(", expected )`},
+		{`(type (sub $t (func)))`, `1:12: unknown type $t`},
+		{`(type (func) (func))`, `1:14: unexpected token "(", expected )`},
+		{`(rec (type (sub (func))) (type))`, `1:31: unexpected token ")", expected (func, (struct, (array or (sub`},
+		{`(rec (rec))`, `1:7: unexpected token rec, expected (type`},
+		{`(rec $r (type (func)))`, `1:6: unexpected token $r, expected (type`},
+		{`(rec (type $t (func)) (type $t (func)))`, `1:29: duplicate type $t`},
+		{`(type (struct (field $x i32) (field $y i32) (field $x i64)))`, `1:52: duplicate field $x`},
+		{`(type (struct (field $x i32) (field i32 $x i64)))`, `1:41: unexpected token $x, expected a type`},
+		{`(type (struct (field $x)))`, `1:24: unexpected token ")", expected a type`},
+		{`(type (struct (field $x i32 i32)))`, `1:29: unexpected token i32, expected )`},
+		{`(type (struct i32))`, `1:15: unexpected token i32, expected )`},
+		{`(type (struct (field (mut))))`, `1:26: unexpected token ")", expected a type`},
+		{`(type (struct (field (mut i8 i8))))`, `1:30: unexpected token i8, expected )`},
+		{`(type (struct (field (mut (mut i8)))))`, `1:27: unexpected token "(", expected a type`},
+		{`(type (array))`, `1:13: unexpected token ")", expected a type`},
+		{`(type (array i8 i8))`, `1:17: unexpected token i8, expected )`},
+		{`(type (array (field i8)))`, `1:14: unexpected token "(", expected a type`},
+		{`(func (param i8))`, `1:14: unexpected token i8, expected a type`},
+		{`(global (mut i16) (i32.const 0))`, `1:14: unexpected token i16, expected a type`},
+		{`(table 1 i31)`, `1:10: unexpected token i31, expected a type`},
+		{`(global (ref struct) (struct.new $t))`, `1:34: unknown type $t`},
+		{`(type $s (struct (field $x i32))) (type $t (struct (field $y i32))) (func struct.get $s $x struct.get $t $y struct.get $t $x)`, `1:123: unknown field $x`},
+		{`(type $s (struct (field $x i32))) (func struct.get 1 $x)`, `1:54: unknown field $x`},
+		{`(type $s (struct (field $x i32))) (func struct.get $s)`, `1:54: unexpected token ")", expected the index of a field`},
+		{`(type $a (array i32)) (func array.new_fixed $a)`, `1:47: unexpected token ")", expected a number of elements`},
+		{`(type $a (array i32)) (func array.new_fixed $a 4294967296)`, `1:48: i32 constant out of range 4294967296`},
+		{`(func array.copy 0)`, `1:19: unexpected token ")", expected the index of a type`},
+		{`(func array.new_data 0 $d)`, `1:24: unknown data segment $d`},
+		{`(func array.init_elem 0 $e)`, `1:25: unknown elem segment $e`},
+		{`(func ref.test 0)`, `1:16: unexpected token 0, expected a type`},
+		{`(func ref.cast i32)`, `1:16: unexpected token i32, expected a reference type`},
+		{`(func br_on_cast 0 anyref)`, `1:26: unexpected token ")", expected a type`},
+		{`(func br_on_cast $l anyref anyref)`, `1:18: unknown label $l`},
+		{`(type $s (struct)) (func (type $s) (param i32))`, `1:26: inline function type does not match explicit type`},
+
 		// What proposals have.
-		{`(rec (type (func)) (type (func)))`, `1:2: unsupported rec (needs the feature gc, which is not supported)`},
-		{`(type (struct))`, `1:8: unsupported struct (needs the feature gc, which is not supported)`},
-		{`(func (param anyref))`, `1:14: unsupported anyref (needs the feature gc, which is not supported)`},
+		{`(type (cont 0))`, `1:8: unsupported cont (needs the feature stack-switching, which is not supported)`},
+		{`(rec (type (func)) (type (sub (cont 0))))`, `1:32: unsupported cont (needs the feature stack-switching, which is not supported)`},
+		{`(type (descriptor 0 (struct)))`, `1:8: unsupported descriptor (needs the feature custom-descriptors, which is not supported)`},
+		{`(type (shared (struct)))`, `1:8: unsupported shared (needs the feature threads, which is not supported)`},
+		{`(func (param contref))`, `1:14: unsupported contref (needs the feature stack-switching, which is not supported)`},
+		{`(type (struct (field stringref)))`, `1:22: unsupported stringref (needs the feature stringref, which is not supported)`},
 		{`(func (param (ref null $t)))`, `1:24: unknown type $t`},
 		{`(func (param (ref 4000000000)))`, `1:19: unknown type`},
 		{`(rec (func))`, `1:7: unexpected token func, expected (type`},
-		{`(func (ref.null any))`, `1:17: unsupported any (needs the feature gc, which is not supported)`},
+		{`(func (ref.null cont))`, `1:17: unsupported cont (needs the feature stack-switching, which is not supported)`},
 		{`(memory i64 1)`, `1:9: unsupported i64 (needs the feature memory64, which is not supported)`},
 		{`(memory 1 1 shared)`, `1:13: unsupported shared (needs the feature threads, which is not supported)`},
 		{`(memory 1 (pagesize 1))`, `1:12: unsupported pagesize (needs the feature custom-page-sizes, which is not supported)`},
 		{`(func (i32.atomic.load (i32.const 0)))`, `1:8: unsupported i32.atomic.load (needs the feature threads, which is not supported)`},
-		{`(func (struct.new 0))`, `1:8: unsupported struct.new (needs the feature gc, which is not supported)`},
 	} {
 		_, err := Assemble([]byte(row.text))
 		if got := ""; err != nil {
@@ -364,6 +439,11 @@ func TestPlaces(t *testing.T) {
 		{"(func (memory.init 0 (i32.const 0)\n (i32.const 0) (i32.const 0)))", "1:8"},
 		{"(module $m (func $f\n (if\n (then))))", "2:3"},
 		{"(tag)\n (tag\n (result i32))", "2:2"},
+		{"(type (struct))\n(rec (type (func))\n (type\n (sub 0 (struct))))", "3:2"},
+		{"(type (struct (field\n (ref 7))))", "1:1"},
+		{"(rec\n (type (func)) (type (sub\n 2 (func))))", "2:16"},
+		{"(rec (type (func)) (type (func)))\n (func (drop\n  (struct.new 2)))", "3:4"},
+		{"(rec (type (func)) (type (func)))\n (type (sub final 1 (func)))", "2:2"},
 		{"(func\n (try (do)\n  (catch_all\n   (i32.const 1))))", "4:18"},
 		{"(func (try (do (i32.const 1))\n (catch_all)))", "2:3"},
 		{"(func (try (do)\n (delegate 5)))", "2:3"},
@@ -413,6 +493,21 @@ func TestLarge(t *testing.T) {
 		{"forms", false, func(n int) string { return repeat("(module ", n) }},
 		{"fields", true, func(n int) string { return repeat("(func)", n) }},
 		{"types", true, func(n int) string { return repeat("(type (func (param i32)))", n) }},
+		{"a group", true, func(n int) string {
+			return "(rec " + numbered(n/8, "(type $t%[1]d (sub (struct (field $x (ref $t0)))))") + ")"
+		}},
+		{"groups", true, func(n int) string {
+			return numbered(n/8, "(rec (type $t%[1]d (struct)) (type $u%[1]d (array (ref $t%[1]d))))")
+		}},
+		{"later types", true, func(n int) string {
+			return "(rec (type (struct " + numbered(n/8, "(field (ref $t%d))") + "))" + numbered(n/8, "(type $t%d (array i8))") + ")"
+		}},
+		{"fields", true, func(n int) string { return "(type (struct (field " + repeat("(mut i8)", n) + ")))" }},
+		{"names of fields", true, func(n int) string {
+			return "(type $s (struct " + numbered(n/8, "(field $x%d i32)") + ")) (func " + numbered(n/8, "struct.get $s $x%d ") + ")"
+		}},
+		{"supertypes", true, func(n int) string { return "(type (sub " + repeat("0 ", n) + "(func)))" }},
+		{"implicit types", true, func(n int) string { return "(rec (type (func)) (type (func)))" + repeat("(func)", n) }},
 		{"open blocks", false, func(n int) string { return "(func " + repeat("(block ", n) }},
 		{"lists", true, nested("(func ", "(block ", "", ")", ")")},
 		{"labels", true, nested("(func ", "(block $x (br $x)", "", ")", ")")},
@@ -487,6 +582,13 @@ var samples = map[wasmfront.ImmKind]struct{ text, bytes string }{
 	wasmfront.ImmShuffle:      {"0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 31", "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0A\x0B\x0C\x0D\x0E\x1F"},
 	wasmfront.ImmLane:         {"1", "\x01"},
 	wasmfront.ImmRefType:      {"extern", "\x6F"},
+	wasmfront.ImmCast:         {"(ref 300)", "\xAC\x02"},
+	wasmfront.ImmBrOnCast:     {"3 (ref null 300) (ref i31)", "\x01\x03\xAC\x02\x6C"},
+	wasmfront.ImmField:        {"300 2", "\xAC\x02\x02"},
+	wasmfront.ImmTypeCount:    {"300 200", "\xAC\x02\xC8\x01"},
+	wasmfront.ImmType2:        {"300 2", "\xAC\x02\x02"},
+	wasmfront.ImmTypeData:     {"300 2", "\xAC\x02\x02"},
+	wasmfront.ImmTypeElem:     {"300 2", "\xAC\x02\x02"},
 	wasmfront.ImmSelect:       {"(result i64)", "\x01\x7E"},
 }
 
@@ -497,6 +599,9 @@ func TestOperators(t *testing.T) {
 		info := op.Info()
 		name, _, _ := strings.Cut(info.Name, " ") // the words behind it are immediates
 		sample, ok := samples[info.Imm]
+		if op == wasmfront.OpRefTestNull || op == wasmfront.OpRefCastNull {
+			sample.text = "(ref null 300)"
+		}
 		text := "(func " + name + " " + sample.text + ")"
 		m, err := Assemble([]byte(text))
 		if unsupported := info.Feature &^ wasmfront.DecodableFeatures; unsupported != 0 {
@@ -520,7 +625,7 @@ func TestOperators(t *testing.T) {
 		}
 		read++
 	}
-	if read < 450 {
+	if read < 480 {
 		t.Errorf("%d operators", read)
 	}
 }

@@ -16,10 +16,20 @@ func (a *assembler) nameLabel(name string) {
 // nameBody keeps the names inside the function that has been translated.
 func (a *assembler) nameBody(fn uint32) {
 	if names := a.spaces[wasmfront.SpaceLocal].names; len(names) > 0 {
-		a.localNames = appendOne(a.scan.stop, a.localNames, wasmfront.FuncNames{Func: fn, Names: names})
+		a.localNames = appendOne(a.scan.stop, a.localNames, wasmfront.InnerNames{Of: fn, Names: names})
 	}
 	if names := a.labels.names; len(names) > 0 {
-		a.labelNames = appendOne(a.scan.stop, a.labelNames, wasmfront.FuncNames{Func: fn, Names: names})
+		a.labelNames = appendOne(a.scan.stop, a.labelNames, wasmfront.InnerNames{Of: fn, Names: names})
+	}
+}
+
+// keepFields keeps the identifiers and names of the fields of a structure.
+func (a *assembler) keepFields(of uint32, fields *space) {
+	if len(fields.ids) > 0 {
+		a.fields[of] = fields.ids
+	}
+	if len(fields.names) > 0 {
+		a.fieldNames = appendOne(a.scan.stop, a.fieldNames, wasmfront.InnerNames{Of: of, Names: fields.names})
 	}
 }
 
@@ -41,9 +51,11 @@ func (a *assembler) nameSection() []byte {
 	for space := range wasmfront.IndexSpace(wasmfront.NumSpaces) {
 		switch space {
 		case wasmfront.SpaceLocal:
-			subsection(space, appendFuncNames(f, a.localNames))
+			subsection(space, appendInnerNames(f, a.localNames))
 		case wasmfront.SpaceLabel:
-			subsection(space, appendFuncNames(f, a.labelNames))
+			subsection(space, appendInnerNames(f, a.labelNames))
+		case wasmfront.SpaceField:
+			subsection(space, appendInnerNames(f, a.fieldNames))
 		default:
 			subsection(space, appendNames(f, nil, a.spaces[space].names))
 		}
@@ -66,15 +78,15 @@ func appendNames(f *stop.Flag, b []byte, names []wasmfront.NameAssoc) []byte {
 	return b
 }
 
-// appendFuncNames returns the names of functions' locals or labels, nothing if there are none.
-func appendFuncNames(f *stop.Flag, list []wasmfront.FuncNames) []byte {
+// appendInnerNames returns the names of what functions or types have inside, nothing if there are none.
+func appendInnerNames(f *stop.Flag, list []wasmfront.InnerNames) []byte {
 	if len(list) == 0 {
 		return nil
 	}
 	b := encode.Index(nil, uint32(len(list)))
 	for i := range list {
 		f.PollAt(i)
-		b = encode.Index(grown(f, b, binary.MaxVarintLen32), list[i].Func)
+		b = encode.Index(grown(f, b, binary.MaxVarintLen32), list[i].Of)
 		b = appendNames(f, b, list[i].Names)
 	}
 	return b

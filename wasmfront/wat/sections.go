@@ -1,6 +1,7 @@
 package wat
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/waot-project/waot/internal/stop"
@@ -55,6 +56,15 @@ func (s *section) entry(text int) {
 // mark says that what comes next is written at an offset in the text.
 func (s *section) mark(text int) {
 	s.places = appendOne(s.stop, s.places, place{uint32(len(s.bytes)), uint32(text)})
+}
+
+// add appends bytes to the entry being written.
+func (s *section) add(bytes []byte) { s.bytes = appendAll(s.stop, s.bytes, bytes) }
+
+// counted appends a byte, and a list of n things that are encoded.
+func (s *section) counted(n uint32, list []byte, form byte) {
+	s.bytes = encode.Index(append(grown(s.stop, s.bytes, 1+binary.MaxVarintLen32), form), n)
+	s.add(list)
 }
 
 // append appends what t has to the entry being written.

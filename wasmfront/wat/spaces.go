@@ -8,7 +8,7 @@ import (
 var spaceNames = [wasmfront.NumSpaces]string{
 	wasmfront.SpaceFunc: "function", wasmfront.SpaceLocal: "local", wasmfront.SpaceLabel: "label", wasmfront.SpaceType: "type",
 	wasmfront.SpaceTable: "table", wasmfront.SpaceMemory: "memory", wasmfront.SpaceGlobal: "global",
-	wasmfront.SpaceElem: "elem segment", wasmfront.SpaceData: "data segment", wasmfront.SpaceTag: "tag",
+	wasmfront.SpaceElem: "elem segment", wasmfront.SpaceData: "data segment", wasmfront.SpaceField: "field", wasmfront.SpaceTag: "tag",
 }
 
 // space is an index space: identifiers, and how many entries there are.

@@ -53,6 +53,15 @@ var longTexts = []struct {
 	}},
 	{"types of locals", func(n int) string { return "(module (func (local " + strings.Repeat("i32 ", n) + ")))" }},
 	{"types", func(n int) string { return "(module " + numbered(n, "(type $t%d (func (param i32 i64)))") + ")" }},
+	{"a recursion group", func(n int) string {
+		return "(module (rec " + numbered(n, "(type $t%[1]d (sub (struct (field $x (ref $t%[1]d)))))") + "))"
+	}},
+	{"fields", func(n int) string { return "(module (type (struct (field " + strings.Repeat("i8 ", n) + "))))" }},
+	{"names of fields", func(n int) string {
+		return "(module (type $s (struct " + numbered(n, "(field $x%d i32)") + ")) (func " + numbered(n, "struct.get $s $x%d ") + "))"
+	}},
+	{"names in many structures", func(n int) string { return "(module " + strings.Repeat("(type (struct (field $x i8)))", n) + ")" }},
+	{"supertypes", func(n int) string { return "(module (type (sub " + strings.Repeat("0 ", n) + "(func))))" }},
 	{"imports", func(n int) string { return "(module " + numbered(n, `(func $i%d (import "a" "b") (param i32))`) + ")" }},
 	{"exports", func(n int) string { return "(module (func " + numbered(n, `(export "e%d")`) + "))" }},
 	{"elements", func(n int) string {

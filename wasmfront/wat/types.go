@@ -1,6 +1,7 @@
 package wat
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/waot-project/waot/internal/abi"
@@ -82,7 +83,8 @@ func (a *assembler) longRefType() wasmfront.ValType {
 	return v
 }
 
-// heapType takes what a reference type refers to, and returns the type of nullable references to it.
+// heapType takes what a reference type refers to, and returns the type of nullable references to it. One to a type of the module has the kind of functions, whatever the
+// type is, which may be declared later: so two are equal if they have the same index, and the binary format has nothing but that.
 func (a *assembler) heapType() wasmfront.ValType {
 	t := a.Token()
 	if a.atIndex() {
@@ -95,50 +97,148 @@ func (a *assembler) heapType() wasmfront.ValType {
 	}
 	v := abi.RefByHeap(string(t.Text))
 	if v == wasmfront.TypeUnknown {
-		a.unsupported(t, "func, extern, exn or the index of a type")
+		a.unsupported(t, "func, extern, any and so on, or the index of a type")
 	}
 	a.Next()
 	return v
 }
 
-// recField takes a (rec. One of several types, which may refer to each other, needs garbage collection.
+// recField takes a (rec, whose types may refer to each other.
 func (a *assembler) recField() {
-	t := a.Ahead()
+	at := a.Token().Offset
 	a.Open("rec")
-	start := *a.Cursor
-	n := 0
-	for ; a.More(); n++ {
-		a.Skip()
-	}
-	if n > 1 {
-		a.failFeature(t, wasmfront.FeatureGC)
-	}
-	if a.Err == nil {
-		*a.Cursor = start
-	}
+	a.beginGroup()
 	for a.More() {
 		if !a.At("type") {
 			a.unexpectedList("(type")
 			return
 		}
-		a.typeField()
+		a.typeDef()
+	}
+	a.Close()
+	a.endGroup(at)
+}
+
+// typeField takes a (type that is a recursion group of its own.
+func (a *assembler) typeField() {
+	at := a.Token().Offset
+	a.beginGroup()
+	a.typeDef()
+	a.endGroup(at)
+}
+
+func (a *assembler) beginGroup() {
+	a.group = section{stop: a.group.stop, bytes: a.group.bytes[:0], places: a.group.places[:0]}
+}
+
+// endGroup appends the types of a recursion group, which begins at an offset in the text. What begins a group is left out of one of a single type, and a group of none
+// is left out.
+func (a *assembler) endGroup(at int) {
+	s, g := &a.sections[secType], &a.group
+	if g.count == 0 || a.Err != nil {
+		return
+	}
+	s.entry(at)
+	if g.count > 1 {
+		s.bytes = encode.Index(append(grown(s.stop, s.bytes, 1+binary.MaxVarintLen32), wasmfront.FormRec), g.count)
+	} else if g.bytes[0] == wasmfront.FormFunc { // nobody looks for others
+		if _, ok := a.typeOf[string(g.bytes)]; !ok {
+			a.typeOf[string(g.bytes)] = uint32(len(a.types) - 1)
+		}
+	}
+	s.append(g)
+}
+
+// typeDef takes a (type of a recursion group.
+func (a *assembler) typeDef() {
+	a.group.entry(a.Token().Offset)
+	a.Open("type")
+	a.declare(wasmfront.SpaceType)
+	if a.Open("sub") {
+		a.supertypes()
+		a.composite()
+		a.Close()
+	} else {
+		a.composite()
 	}
 	a.Close()
 }
 
-// typeField takes a (type.
-func (a *assembler) typeField() {
-	at := a.Token().Offset
-	a.Open("type")
-	a.declare(wasmfront.SpaceType)
-	if !a.Open("func") {
-		a.unexpectedList("(func")
-		return
+// supertypes takes what is in front of a type in a (sub: whether it is final, and the supertypes, of which validation allows one.
+func (a *assembler) supertypes() {
+	form := byte(wasmfront.FormSub)
+	if a.Accept("final") {
+		form = wasmfront.FormSubFinal
 	}
-	a.signature(namesIgnored)
+	n, list := uint32(0), a.scratch[:0]
+	for ; a.atIndex(); n++ {
+		list = encode.Index(grown(a.scan.stop, list, binary.MaxVarintLen32), a.index(wasmfront.SpaceType))
+	}
+	if a.scratch = list; n > 0 || form == wasmfront.FormSub { // a final type without any is written alone
+		a.group.counted(n, list, form)
+	}
+}
+
+// composite takes what a type consists of.
+func (a *assembler) composite() {
+	a.sig.Params, a.sig.Results = a.sig.Params[:0], a.sig.Results[:0]
+	switch {
+	case a.Open("func"):
+		a.signature(namesIgnored)
+		a.scratch = encode.FuncType(a.scratch[:0], &a.sig)
+		a.group.add(a.scratch)
+	case a.Open("struct"):
+		a.structFields()
+	case a.Open("array"):
+		a.group.add(encode.FieldType([]byte{wasmfront.FormArray}, a.storage()))
+	default:
+		a.unexpectedList("(func, (struct, (array or (sub")
+	}
 	a.Close()
-	a.Close()
-	a.addType(at)
+	a.addType()
+}
+
+// structFields takes (field ...) lists, which have one field with an identifier, or any number without.
+func (a *assembler) structFields() {
+	fields := &a.spaces[wasmfront.SpaceField]
+	*fields = space{}
+	list := a.scratch[:0]
+	for a.Open("field") {
+		if t := a.Token(); t.Kind == ID || t.Kind == Annotation {
+			a.declare(wasmfront.SpaceField)
+			list = a.appendField(list)
+		} else {
+			for ; a.More(); fields.n++ {
+				list = a.appendField(list)
+			}
+		}
+		a.Close()
+	}
+	a.scratch = list
+	a.group.counted(fields.n, list, wasmfront.FormStruct)
+	a.keepFields(uint32(len(a.types)), fields)
+}
+
+// appendField takes the type of a field, and appends it.
+func (a *assembler) appendField(b []byte) []byte {
+	return encode.FieldType(grown(a.scan.stop, b, 2+binary.MaxVarintLen32+1), a.storage())
+}
+
+// storage takes the type of a field of a structure, or of the elements of an array.
+func (a *assembler) storage() (f wasmfront.FieldType) {
+	f.Mutable = a.Open("mut")
+	switch {
+	case a.Accept("i8"):
+		f.Type, f.Packed = wasmfront.I32, 8
+	case a.Accept("i16"):
+		f.Type, f.Packed = wasmfront.I32, 16
+	default:
+		f.Type = a.valType()
+	}
+	if f.Mutable {
+		a.Close()
+	}
+	return f
 }
 
 // signature takes (param ...) and (result ...) lists.
@@ -204,37 +304,35 @@ func (a *assembler) typeUse(names naming) typeUse {
 	return u
 }
 
-// resolve returns the index of the type that is meant. A type that is written
-// without an index and that the module does not have is added to it.
+// resolve returns the index of the type that is meant. One that is written
+// without an index is a final type of functions without supertype, in a recursion group of its own; if the module does not have it, it
+// is added.
 func (a *assembler) resolve(u typeUse) uint32 {
 	if !u.hasIndex {
 		a.scratch = encode.FuncType(a.scratch[:0], &a.sig)
-		if i, ok := a.typeOf[string(a.scratch)]; ok {
-			return i
+		i, ok := a.typeOf[string(a.scratch)]
+		if !ok {
+			s := &a.sections[secType]
+			s.entry(u.text)
+			s.add(a.scratch)
+			i = a.addType()
+			a.typeOf[string(a.scratch)] = i
 		}
-		return a.addType(u.text)
+		return i
 	}
 	if len(a.sig.Params)+len(a.sig.Results) > 0 {
 		switch {
 		case int64(u.index) >= int64(len(a.types)):
 			a.Fail(u.text, "unknown type")
-		case !a.sig.Equal(&a.types[u.index]):
+		case !a.sig.Equal(&a.types[u.index]): // which is empty for what is no type of functions
 			a.Fail(u.text, "inline function type does not match explicit type")
 		}
 	}
 	return u.index
 }
 
-// addType adds the type in sig to the module and returns its index.
-func (a *assembler) addType(text int) uint32 {
-	s := &a.sections[secType]
-	s.entry(text)
-	from := len(s.bytes)
-	s.bytes = encode.FuncType(s.bytes, &a.sig)
-	i := uint32(len(a.types))
-	if _, ok := a.typeOf[string(s.bytes[from:])]; !ok {
-		a.typeOf[string(s.bytes[from:])] = i
-	}
+// addType adds the type of functions in sig, which is empty for other types, and returns its index.
+func (a *assembler) addType() uint32 {
 	a.types = appendOne(a.scan.stop, a.types, wasmfront.FuncType{Params: slices.Clone(a.sig.Params), Results: slices.Clone(a.sig.Results)})
-	return i
+	return uint32(len(a.types) - 1)
 }

@@ -3,6 +3,14 @@
   (type $t (func (param i32 i64) (result f32)))
   (type (func))
   (type (func (param i32) (result i32 i32)))
+  (type $bytes (array (mut i8)))
+  (rec
+    (type $node (sub (struct (field $next (mut (ref null $node))) (field i16 (mut i64)) (field (@name "a b") (ref $leaf)) (field $next2 (@name "next") anyref))))
+    (type $leaf (sub final $node (struct (field (mut (ref null $node))) (field i16) (field $long (mut i64)) (field (ref $leaf)) (field (ref any)) (field $last v128))))
+    (type (@name "fn") (func (param (ref $leaf)) (result i31ref nullref))))
+  (rec (type $open (sub (func (param structref arrayref)))))
+  (type $opened (sub $open (func (param eqref) (param (ref null array)))))
+  (type $none (struct))
   (import "env" "na\u{7f}me" (func $imported (type $t)))
   (import "env" "t" (table $in 1 2 externref))
   (import "env" "g" (global (mut v128)))
@@ -83,14 +91,36 @@
     end
     drop
     ref.null exn)
+  (func $objects (param $x anyref) (result (ref i31))
+    block $i31 (result (ref i31))
+      local.get $x br_on_cast $i31 anyref (ref i31)
+      br_on_cast_fail 1 (ref any) (ref null none)
+      ref.test (ref $leaf) drop
+      local.get $x ref.test nullref drop
+      local.get $x ref.cast (ref null $node) struct.get $node $next drop
+      local.get $x ref.cast (ref $leaf) struct.get_s $leaf 1 drop
+      local.get $x ref.cast (ref $leaf) i64.const 1 struct.set $leaf $long
+      struct.new_default $none ref.cast structref drop
+      i32.const 1 i32.const 2 array.new_fixed $bytes 2 i32.const 0 array.get_u $bytes drop
+      i32.const 1 array.new_default $bytes array.len drop
+      i32.const 0 i32.const 0 array.new_data $bytes $d drop
+      i32.const 0 i32.const 0 array.new_elem 3 $e drop
+      unreachable array.copy $bytes $bytes
+      unreachable array.init_data $bytes $d
+      unreachable array.init_elem $bytes $e
+      ref.null none extern.convert_any any.convert_extern ref.null nofunc ref.null noextern
+      unreachable
+    end)
   (tag (@name "no id") (param $p i32))
   (tag $empty)
   (table $tab 1 funcref)
+  (global (ref $bytes) (array.new_fixed $bytes 2 (i32.const 1) (i32.const 2)))
   (global $g i32 (i32.add (i32.const 1) (i32.const 2)))
   (export "\"x\\" (func $same))
   (start $dup)
   (elem (table $tab) (offset (i32.add (i32.const 0) (i32.const 0))) func $dup $same)
   (elem funcref (ref.null func) (item (ref.func $dup)))
+  (elem (ref null $bytes) (item (array.new_default $bytes (i32.const 1))) (ref.null $bytes) (ref.null none))
   (elem declare func $same)
   (elem $e (i32.const 0) externref)
   (elem (offset (i32.const 0) (i32.const 1)) func) ;; not valid

@@ -310,7 +310,7 @@ func (m *Module) takeNames(names *wasmfront.AllNames) {
 		m.funcs[n.Index].name = n.Name
 	}
 	for _, l := range names.Locals {
-		d := m.funcs[l.Func]
+		d := m.funcs[l.Of]
 		list := make([]string, len(d.params))
 		count := 0
 		for _, n := range l.Names {
