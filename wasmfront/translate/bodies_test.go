@@ -141,7 +141,7 @@ func TestOtherImmediates(t *testing.T) {
 	}
 }
 
-// TestConstOps: what is decoded as an operator of a constant expression without immediates is translated, of the features that are compiled.
+// TestConstOps: what is decoded as an operator of a constant expression without immediates is translated.
 func TestConstOps(t *testing.T) {
 	decoded, gc := 0, 0
 	for _, op := range wasmfront.Opcodes() {
@@ -151,7 +151,7 @@ func TestConstOps(t *testing.T) {
 		code := encoded(op)
 		section := slices.Concat([]byte{1, 0x7F, 0, 0x41, 1, 0x41, 1}, code, []byte{0x0B})
 		wasm := slices.Concat([]byte{0, 'a', 's', 'm', 1, 0, 0, 0, 6, byte(len(section))}, section)
-		if _, err := wasmfront.Decode(wasm, wasmfront.DefaultFeatures); err != nil {
+		if _, err := wasmfront.Decode(wasm, wasmfront.DecodableFeatures); err != nil {
 			continue
 		}
 		if isOfGC(op) {
