@@ -320,7 +320,7 @@ func Matches(t, u ValType, sub func(i, j uint32) bool) bool {
 	j, wanted := u.TypeIndex()
 	switch {
 	case exact && wanted:
-		return t.Kind() == u.Kind() && sub(i, j)
+		return sub(i, j)
 	case t.IsBottom():
 		return t.top() == u.top() // also of what has an index
 	case wanted:

@@ -106,6 +106,8 @@ func TestRecordsOfGroups(t *testing.T) {
 		"function":       {{}},
 		"open function":  {{Open: true}},
 		"two functions":  {{}, {Place: 1}},
+		"the first":      {{Kind: KindStruct, Fields: []FieldType{{Type: RefToKind(KindStruct, 0)}}}, {Kind: KindStruct, Place: 1}},
+		"the second":     {{Kind: KindStruct, Fields: []FieldType{{Type: RefToKind(KindStruct, 1)}}}, {Kind: KindStruct, Place: 1}},
 	} {
 		if key := string(RecordsOf(types, nil).Of(0)); seen[key] != "" {
 			t.Errorf("%s and %s have one record", name, seen[key])

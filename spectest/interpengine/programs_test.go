@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/clif/interp"
@@ -115,6 +116,26 @@ func TestHeap(t *testing.T) {
 			(local.set $a (array.new_fixed $refs 1 (any.convert_extern (local.get 0))))
 			(local.set $x (array.get $refs (local.get $a) (i32.const 0)))
 			(ref.test (ref any) (local.get $x)) (ref.test (ref eq) (local.get $x)) (ref.test (ref $pair) (local.get $x)) (ref.test (ref extern) (extern.convert_any (local.get $x))))
+		(type $shorts (array i16))
+		(type $other (sub final $pair (struct (field (mut i8)) (field (mut i16)) (field (mut v128)) (field (mut (ref null $pair))) (field i32))))
+		(func (export "down") (result f64) (struct.get $triple 4 (ref.cast (ref $triple) (call $make))))
+		(func (export "tests") (result i32 i32 i32) (local $x anyref)
+			(local.set $x (struct.new_default $other))
+			(ref.test (ref $other) (local.get $x)) (ref.test (ref $triple) (local.get $x)) (ref.test (ref $pair) (local.get $x)))
+		(func $branch (param anyref) (result i32)
+			(block $yes (result (ref $pair)) (drop (br_on_cast $yes anyref (ref $pair) (local.get 0))) (return (i32.const 0)))
+			(drop) (i32.const 1))
+		(func $branchFail (param anyref) (result i32)
+			(block $no (result anyref) (drop (br_on_cast_fail $no anyref (ref $pair) (local.get 0))) (return (i32.const 1)))
+			(drop) (i32.const 0))
+		(func (export "branches") (result i32 i32 i32 i32)
+			(call $branch (call $make)) (call $branch (ref.i31 (i32.const 1))) (call $branchFail (call $make)) (call $branchFail (ref.null any)))
+		(func (export "shorts") (param i32) (result i32 i32) (local $a (ref $shorts))
+			(local.set $a (array.new_data $shorts $d (i32.const 1) (local.get 0)))
+			(array.get_u $shorts (local.get $a) (i32.const 0)) (array.get_s $shorts (local.get $a) (i32.const 1)))
+		(func (export "past") (param i32) (local $a (ref $bytes))
+			(local.set $a (array.new_default $bytes (i32.const 5)))
+			(array.copy $bytes $bytes (array.new_default $bytes (i32.const 9)) (i32.const 1) (local.get $a) (local.get 0) (i32.const 3)))
 		(func (export "huge") (drop (array.new_default $bytes (i32.const -1))))
 		(func (export "forever") (loop (drop (struct.new_default $pair)) (br 0)))
 		(func (export "cast") (drop (ref.cast (ref $triple) (struct.new_default $pair))))
@@ -147,6 +168,13 @@ func TestHeap(t *testing.T) {
 				{"vectors", nil, []uint64{7, 8}, 0},
 				{"host", []uint64{store.ExternRef("x")}, []uint64{1, 0, 0, 1}, 0},
 				{"host", []uint64{0}, []uint64{0, 0, 0, 0}, 0},
+				{"down", nil, []uint64{0x3ff8000000000000}, 0},
+				{"tests", nil, []uint64{1, 0, 1}, 0},
+				{"branches", nil, []uint64{1, 0, 1, 0}, 0},
+				{"shorts", []uint64{2}, []uint64{0x0302, low(-2)}, 0},
+				{"shorts", []uint64{3}, nil, abi.TrapMemoryOutOfBounds},
+				{"past", []uint64{2}, []uint64{}, 0},
+				{"past", []uint64{3}, nil, abi.TrapArrayOutOfBounds},
 				{"cast", nil, nil, abi.TrapCastFailure},
 				{"null", []uint64{0}, []uint64{low(-5)}, 0},
 				{"null", []uint64{1}, nil, abi.TrapNullI31},
@@ -162,7 +190,7 @@ func TestHeap(t *testing.T) {
 				case c.trap == 0 && err != nil:
 					t.Errorf("%s: %v", c.name, err)
 				case c.trap == 0:
-					if diff := cmp.Diff(c.want, got); diff != "" {
+					if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
 						t.Errorf("%s: %s", c.name, diff)
 					}
 				}
