@@ -63,7 +63,7 @@ func TestGC(t *testing.T) {
 		{`(global externref (extern.convert_any (ref.i31 (i32.const 1))))`, ""},
 		{`(func (block (type $p)))`, "type 0 is not a function type"},
 		{`(type $u (sub (func (param (ref null $q)) (result anyref)))) (type (sub $u (func (param (ref null $p)) (result eqref))))`, ""},
-		{`(type $u (sub (func (param (ref null $p)) (result anyref)))) (type (sub $u (func (param (ref null $q)) (result eqref))))`, "sub type 8 does not match super type 7"},
+		{`(type $u (sub (func (param (ref null $p)) (result anyref)))) (type (sub $u (func (param (ref null $q)) (result eqref))))`, "sub type 9 does not match super type 8"},
 		{`(tag (type $b))`, "type 2 is not a function type"},
 	} {
 		wasm, err := wat.Assemble("(module " + types + c.body + ")")
