@@ -48,14 +48,9 @@ func endsCall(code []byte) bool {
 	return w>>26 == 0x25 || w&0xfffffc1f == 0xd63f0000
 }
 
-// without reports whether the driver in the emulator lacks something for op: it has no fuel, and keeps other things in the register, and it does not unwind. The official scripts of
-// exceptions run in the emulator with the host of Go programs.
+// without reports whether the driver in the emulator lacks something for op: it has no fuel, and keeps other things in the register.
 func without(_ string, op clif.Opcode) bool {
-	switch op {
-	case clif.OpCharge, clif.OpChargeBy, clif.OpRaise, clif.OpCatch:
-		return true
-	}
-	return false
+	return op == clif.OpCharge || op == clif.OpChargeBy
 }
 
 // relocNames are the names of relocations of AArch64.

@@ -2,13 +2,16 @@ package a64_test
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -327,6 +330,40 @@ func (im *image) describe() {
 	}
 	init := im.main.text + uint64(mt.Funcs[len(mt.Funcs)-1].Text)
 	w(d+uint64(mt.Helpers), init, stackBase, stackSize, hiddenBase)
+	if x := mt.Exceptions; x == nil {
+		w(0, 0, 0, 0)
+	} else {
+		w(d+uint64(x.Helpers), uint64(x.Words), uint64(len(x.Tags)), d+uint64(x.TagSlots))
+	}
+	im.describeUnwinding(w)
+}
+
+// describeUnwinding appends what metadata say of calls that catch, and of frames.
+func (im *image) describeUnwinding(w func(xs ...uint64)) {
+	text, mt := im.main.text, im.main.meta
+	w(uint64(len(mt.Handlers)))
+	for _, h := range mt.Handlers {
+		w(text+uint64(h.Return), text+uint64(h.Landing))
+	}
+	var funcs []int // in the order of the code
+	for i := range mt.Funcs {
+		if mt.Funcs[i].Import == nil {
+			funcs = append(funcs, i)
+		}
+	}
+	slices.SortFunc(funcs, func(i, k int) int { return cmp.Compare(mt.Funcs[i].Text, mt.Funcs[k].Text) })
+	var changes []uint64
+	w(uint64(len(funcs) + 1))
+	for _, i := range funcs {
+		f, s := &mt.Funcs[i], &mt.Saves[i]
+		w(text+uint64(f.Text), uint64(f.Frame), uint64(s.Registers), uint64(len(changes)))
+		for _, c := range s.Changes {
+			changes = append(changes, text+uint64(f.Text)+uint64(c))
+		}
+	}
+	w(text+partSize, 0, 0, uint64(len(changes)))
+	w(uint64(len(changes)))
+	w(changes...)
 }
 
 // process is a running driver.
@@ -519,6 +556,8 @@ func (im *image) answer(fn clif.FuncIndex) ([]uint64, *isatest.Trap, error) {
 		return nil, nil, fmt.Errorf("the driver ended: %w", p.err)
 	case kind == 1:
 		return im.fault(p.word(), p.word(), p.word())
+	case kind == 3:
+		return nil, nil, errors.New("an exception is not caught")
 	case kind == 2:
 		return nil, nil, fmt.Errorf("register %d is changed (31 is sp, 32 is sp at a helper, from 100 on those of floats)", p.word())
 	}

@@ -32,6 +32,15 @@ void enter(struct ctx *c);
 
 #define POISON 0x5a5a000000000000ull
 
+/* Where compiled code is, and the callee-saved registers that it has there; offsets are in the assembly below. */
+struct registers {
+	u64 kept[17];    /* 0: x19 to x27, d8 to d15 */
+	u64 fp, pc, sp;  /* 136, 144, 152 */
+};
+
+struct registers thrown;
+void raise_exception(u64 *current);
+
 __asm__(
 ".text\n"
 ".globl enter\n"
@@ -127,6 +136,46 @@ __asm__(
 "	ldp d12, d13, [sp, #128]\n"
 "	ldp d14, d15, [sp, #144]\n"
 "	ldp x29, x30, [sp], #176\n"
+"	ret\n"
+/* raise_exception goes on where unwind says. All registers but those that a handler may rely on have other values then. */
+".globl raise_exception\n"
+"raise_exception:\n"
+"	adrp x9, thrown\n"
+"	add x9, x9, :lo12:thrown\n"
+"	stp x19, x20, [x9]\n"
+"	stp x21, x22, [x9, #16]\n"
+"	stp x23, x24, [x9, #32]\n"
+"	stp x25, x26, [x9, #48]\n"
+"	str x27, [x9, #64]\n"
+"	stp d8, d9, [x9, #72]\n"
+"	stp d10, d11, [x9, #88]\n"
+"	stp d12, d13, [x9, #104]\n"
+"	stp d14, d15, [x9, #120]\n"
+"	stp x29, x30, [x9, #136]\n"
+"	mov x10, sp\n"
+"	str x10, [x9, #152]\n"
+"	bl unwind\n"
+"	adrp x9, thrown\n"
+"	add x9, x9, :lo12:thrown\n"
+"	ldp x19, x20, [x9]\n"
+"	ldp x21, x22, [x9, #16]\n"
+"	ldp x23, x24, [x9, #32]\n"
+"	ldp x25, x26, [x9, #48]\n"
+"	ldr x27, [x9, #64]\n"
+"	ldp d8, d9, [x9, #72]\n" /* this clears the upper halves */
+"	ldp d10, d11, [x9, #88]\n"
+"	ldp d12, d13, [x9, #104]\n"
+"	ldp d14, d15, [x9, #120]\n"
+"	ldp x29, x30, [x9, #136]\n"
+"	ldr x10, [x9, #152]\n"
+"	mov sp, x10\n"
+"	movz x0, #0x5b5b, lsl #48\n"
+".irp r, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17\n"
+"	add x\\r, x0, #\\r\n"
+".endr\n"
+".irp r, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
+"	dup v\\r\\().2d, x0\n"
+".endr\n"
 "	ret\n");
 
 static void die(const char *why)
@@ -194,6 +243,88 @@ static void fill_words(u64 *to, u64 word, u64 n)
 		*to++ = word;
 }
 
+/* The exceptions that there are references to, each of room words: its tag, and its arguments. */
+static u64 *exceptions, num_exceptions, room;
+
+/* The words of the exception under way: those of one of exceptions, but that a reference, or 0, is in between. */
+enum { CURRENT_TAG, CURRENT_REF, CURRENT_ARGS };
+
+/* reference returns the word of a reference to exception n. It differs from those of other references, which the test makes. */
+static u64 reference(u64 n) { return (n + 1) << 12 | 0x802; }
+
+static u64 exception_ref(u64 *current)
+{
+	SEE_ALIGNMENT();
+	if (!current[CURRENT_REF]) {
+		exceptions = realloc(exceptions, 8 * room * (num_exceptions + 1));
+		u64 *x = exceptions + room * num_exceptions;
+		x[0] = current[CURRENT_TAG];
+		memcpy(x + 1, current + CURRENT_ARGS, 8 * (room - 1));
+		current[CURRENT_REF] = reference(num_exceptions++);
+	}
+	return current[CURRENT_REF];
+}
+
+static void exception_open(u64 *current, u64 ref)
+{
+	SEE_ALIGNMENT();
+	u64 n = (ref >> 12) - 1;
+	if (n >= num_exceptions || ref != reference(n))
+		die("a reference to an exception is none");
+	u64 *x = exceptions + room * n;
+	current[CURRENT_TAG] = x[0];
+	current[CURRENT_REF] = ref;
+	memcpy(current + CURRENT_ARGS, x + 1, 8 * (room - 1));
+}
+
+/* What unwinding needs to know of the image's calls and functions, each in rising order; all are addresses but bytes, registers and first. */
+static struct landing { u64 from, to; } *landings;
+static struct frame { u64 text, bytes, registers, first; } *frames; /* the last one is at the end of the code */
+static u64 nlandings, nframes, nchanges, *changes;
+
+static sigjmp_buf back;
+
+/* index_of returns how many of n entries, of width words whose first rises, begin below x. */
+static u64 index_of(const void *entries, u64 n, u64 width, u64 x)
+{
+	u64 low = 0;
+	while (low < n) {
+		u64 middle = (low + n) / 2;
+		if (((u64 *)entries)[width * middle] < x)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
+}
+
+/* unwind makes *thrown where an exception goes that is thrown there. */
+void unwind(void)
+{
+	struct registers *r = &thrown;
+	misaligned |= r->sp % 16 != 0;
+	for (;;) {
+		u64 n = index_of(frames, nframes, 4, r->pc);
+		if (n == 0 || n == nframes)
+			siglongjmp(back, 2); /* it is not compiled code: nobody catches */
+		struct frame *f = &frames[n - 1];
+		u64 l = index_of(landings, nlandings, 2, r->pc);
+		if (l < nlandings && landings[l].from == r->pc) {
+			r->pc = landings[l].to;
+			r->sp = r->fp - f->bytes;
+			return;
+		}
+		u64 passed = index_of(changes + f->first, f[1].first - f->first, 1, r->pc);
+		u64 *at = (u64 *)r->fp;
+		for (int k = 0; k < 17 && passed % 2; k++)
+			if (f->registers >> k & 1)
+				r->kept[k] = *--at;
+		at = (u64 *)r->fp;
+		r->fp = at[0];
+		r->pc = at[1];
+	}
+}
+
 /* The image. */
 struct seg { u64 addr, size, write; unsigned char *bytes; u64 len; };
 struct space { u64 slot, base, min, max; };
@@ -201,6 +332,7 @@ static struct seg segs[8];
 static struct space mems[256], tabs[256];
 static struct { u64 slot, addr; } globs[256];
 static u64 nsegs, nmems, ntabs, nglobs, helpers, init, stack, stack_size, hidden;
+static u64 exception_helpers, ntags, tags; /* where slots are; 0 if the image has nothing of exceptions */
 static int dirty; /* there has been an instance of the image */
 static FILE *in;
 
@@ -237,6 +369,15 @@ static void unload(void)
 		munmap((void *)hidden, PAGE);
 	}
 	dirty = misaligned = 0;
+}
+
+/* words reads n words. */
+static void *words(void *to, u64 n)
+{
+	to = realloc(to, 8 * n + 1);
+	if (fread(to, 8, n, in) != n)
+		die("truncated image");
+	return to;
 }
 
 static void load(const char *path)
@@ -278,6 +419,13 @@ static void load(const char *path)
 	stack = word();
 	stack_size = word();
 	hidden = word();
+	exception_helpers = word();
+	room = 1 + word();
+	ntags = word();
+	tags = word();
+	landings = words(landings, 2 * (nlandings = word()));
+	frames = words(frames, 4 * (nframes = word()));
+	changes = words(changes, nchanges = word());
 	fclose(in);
 	in = stdin;
 	for (u64 i = 0; i < nmems; i++)
@@ -324,10 +472,18 @@ static void reset(void)
 	h[2] = (u64)move_bytes;
 	h[3] = (u64)fill_bytes;
 	h[4] = (u64)fill_words;
+	if (exception_helpers) {
+		h = (u64 *)exception_helpers;
+		h[0] = (u64)raise_exception;
+		h[1] = (u64)exception_open;
+		h[2] = (u64)exception_ref;
+	}
+	for (u64 i = 0; i < ntags; i++)
+		((u64 *)tags)[i] = (u64)((u64 *)tags + i);
+	num_exceptions = 0;
 	dirty = 1;
 }
 
-static sigjmp_buf back;
 static volatile u64 trap_pc, trap_addr, trap_sig, trap_word;
 
 static void on_signal(int sig, siginfo_t *si, void *uc)
@@ -351,16 +507,20 @@ static u64 digest(const u64 *w, u64 n)
 }
 
 /* call runs compiled code and writes the outcome: 0 and the results, 1 and
- * the fault, or 2 and the number of the register that has changed. */
+ * the fault, 2 and the number of the register that has changed, or 3: an exception that nothing catches. */
 static void call(struct ctx *c, u64 nhidden)
 {
 	cur = c;
 	c->top = stack + stack_size - 64;
-	if (sigsetjmp(back, 0)) {
+	switch (sigsetjmp(back, 0)) {
+	case 1:
 		put(1);
 		put(trap_pc);
 		put(trap_addr);
 		put(trap_sig);
+		return;
+	case 2:
+		put(3);
 		return;
 	}
 	enter(c);
