@@ -22,6 +22,7 @@ var machine = &isatest.Machine{
 		return a64.New(features), err
 	},
 	Unit: 4, Relocs: relocNames, WholeEvery: 16, Need: needEmulator, Without: without, EndsCall: endsCall, Walk: walk, Misalignment: misalignment,
+	DWARF: isatest.DWARF{FramePointer: 29, ReturnAddress: 30, Kept: []int{19, 20, 21, 22, 23, 24, 25, 26, 27, 72, 73, 74, 75, 76, 77, 78, 79}}, // x29; x19 to x27, v8 to v15
 	Load: func(m *clif.Module, r *compile.Result, host isatest.Host) (isatest.Image, error) {
 		return newImage(m, r, hosts[host])
 	},

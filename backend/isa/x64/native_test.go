@@ -55,6 +55,7 @@ func exportAll(m *clif.Module) {
 var machine = &isatest.Machine{
 	Name: "x64", Levels: []string{"v2", "v3"}, Options: compile.Options{Fixpoint: true, Jobs: 1},
 	Target: target, Unit: 1, WholeEvery: 1, Prepare: exportAll, Load: loadImage, Lacks: lacks, Without: without, EndsCall: endsCall, Walk: walk, Misalignment: misalignment,
+	DWARF: isatest.DWARF{FramePointer: 6, ReturnAddress: 16, Kept: []int{3, 12, 13, 14, 15}}, // rbp; rbx, r12 to r15
 }
 
 func TestMachine(t *testing.T)   { machine.Tests(t) }

@@ -407,10 +407,33 @@ func testStackAlignment(t *testing.T, on *Machine) {
 	})
 }
 
+// alive makes i integers and f floats of arguments, an i64 and an f64. What it returns makes a number that depends on each and on sum.
+func (s *suite) alive(b *clif.Builder, p []clif.Value, i, f int) (mix func(sum clif.Value) clif.Value) {
+	number := uint64(1000*len(s.Defined) + 3) // so that no two functions have the same values in their registers
+	var xs, ys []clif.Value
+	for k := range i {
+		xs = append(xs, b.Binary(clif.OpImul, clif.I64, p[0], b.Iconst(clif.I64, number+uint64(2*k))))
+	}
+	for k := range f {
+		ys = append(ys, b.Binary(clif.OpFmul, clif.F64, p[1], b.Fconst(clif.F64, 0x3ff8000000000000+uint64(k)<<48+number)))
+	}
+	return func(sum clif.Value) clif.Value {
+		add := func(x clif.Value) {
+			sum = b.Binary(clif.OpIadd, clif.I64, b.Binary(clif.OpImul, clif.I64, sum, b.Iconst(clif.I64, 31)), x)
+		}
+		for _, x := range xs {
+			add(x)
+		}
+		for _, y := range ys {
+			add(b.Unary(clif.OpBitcast, clif.I64, y))
+		}
+		return sum
+	}
+}
+
 // keeper adds a function that has i integers and f floats live across a call of callee, and gives a number that depends on each. If it has a
 // quick way, it does nothing where its first argument is 0.
 func (s *suite) keeper(i, f int, callee clif.FuncIndex, quick bool) clif.FuncIndex {
-	number := uint64(1000*len(s.Defined) + 3) // so that no two functions have the same values in their registers
 	return s.Fn([]clif.Type{clif.I64, clif.F64}, i64, func(b *clif.Builder, p []clif.Value) {
 		var join clif.Block
 		if quick {
@@ -421,28 +444,14 @@ func (s *suite) keeper(i, f int, callee clif.FuncIndex, quick bool) clif.FuncInd
 			b.Jump(b.Target(join, []clif.Value{b.Iconst(clif.I64, 7)}))
 			b.SwitchTo(slow)
 		}
-		var xs, ys []clif.Value
-		for k := range i {
-			xs = append(xs, b.Binary(clif.OpImul, clif.I64, p[0], b.Iconst(clif.I64, number+uint64(2*k))))
-		}
-		for k := range f {
-			ys = append(ys, b.Binary(clif.OpFmul, clif.F64, p[1], b.Fconst(clif.F64, 0x3ff8000000000000+uint64(k)<<48+number)))
-		}
+		mix := s.alive(b, p, i, f)
 		sum := b.Iconst(clif.I64, 0)
 		if len(s.FuncSig(callee).Params) == 0 {
 			b.Call(callee, nil)
 		} else {
 			sum = b.Call(callee, p)
 		}
-		add := func(x clif.Value) {
-			sum = b.Binary(clif.OpIadd, clif.I64, b.Binary(clif.OpImul, clif.I64, sum, b.Iconst(clif.I64, 31)), x)
-		}
-		for _, x := range xs {
-			add(x)
-		}
-		for _, y := range ys {
-			add(b.Unary(clif.OpBitcast, clif.I64, y))
-		}
+		sum = mix(sum)
 		if quick {
 			b.Jump(b.Target(join, []clif.Value{sum}))
 			sum = b.AddParam(join, clif.I64)

@@ -41,6 +41,8 @@ type Machine struct {
 	// Walk follows the code of a function that does nothing but return. Between entry and return it gives the registers
 	// other values. The error says what it does not understand.
 	Walk func(code []byte, registers regalloc.PRegSet) (*Walk, error)
+	// DWARF are the numbers of registers in .eh_frame.
+	DWARF DWARF
 	// Misalignment is the code of a function () -> i64, not more than 12 bytes, that gives the stack pointer in its caller
 	// modulo 16.
 	Misalignment []byte
@@ -202,11 +204,15 @@ var tests = []struct {
 	{"StackAlignment", testStackAlignment},
 	{"SavedRegisters", testSavedRegisters},
 	{"QuickWays", testQuickWays},
+	{"Caught", testCaught},
+	{"CaughtResults", testCaughtResults},
+	{"Landings", testLandings},
 	{"CallSites", testCallSites},
 	{"PlantedSafepoints", testPlantedSafepoints},
 	{"Far", testFar},
 	{"FarBack", testFarBack},
 	{"FarLatch", testFarLatch},
+	{"FarLandings", testFarLandings},
 	{"FarPool", testFarPool},
 	{"FarInstance", testFarInstance},
 }
