@@ -171,6 +171,7 @@ static void test_registers(void)
 {
 	for (int32_t n = 0; n < 50; n++)
 		CHECK(exn_deep(n, 1000 + n, 20.5) == 39 * (1000 + n) + 11 + 20);
+	CHECK(exn_late(0, 1000) == 2 * 26 * 1000 && exn_late(1, 5) == 10 && exn_late(2, 5) == 10 && exn_late(3, 5) == 2 * (18 + 26 * 5));
 }
 
 static void test_callbacks(void)

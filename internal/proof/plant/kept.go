@@ -98,6 +98,10 @@ var (
 	tailArguments = run{pkg: "internal/proof/knownbugs", pattern: "TestTailArguments|TestTailModules"}
 	tailCallers   = run{pkg: "internal/proof/knownbugs", pattern: "TestTailCaller"}
 	tailOverflow  = run{pkg: "internal/proof/knownbugs", pattern: "TestTailOverflow"}
+	caughtX64     = run{pkg: "backend/isa/x64", pattern: "TestMachine/Caught$"}
+	caughtA64     = run{pkg: "backend/isa/a64", pattern: "TestMachine/Caught$"}
+	landingsX64   = run{pkg: "backend/isa/x64", pattern: "TestMachine/Landings"}
+	landingsA64   = run{pkg: "backend/isa/a64", pattern: "TestMachine/Landings"}
 	tailsX64      = run{pkg: "backend/isa/x64", pattern: "TestMachine/TailEntries"}
 	tailsA64      = run{pkg: "backend/isa/a64", pattern: "TestMachine/TailEntries"}
 )
@@ -125,6 +129,11 @@ var kept = []keptFault{
 	{"objfile/ehframe.go", "e.info.RedZone && c.Kind != abi.ReturnMoved", "e.info.RedZone", run{pkg: "objfile", pattern: "TestFrameChanges"}},
 	{"host/inproc/machine_linux_amd64.go", " || string(bytesAt(pc, uintptr(len(insnTouchFar)))) == insnTouchFar", "", tailOverflow},
 	{"host/inproc/exceptions.go", "u.saved[k] = load64(at)", "_ = load64(at)", exceptions},
+	{"host/inproc/exceptions.go", "saves.Registers != 0 && saves.At(offset-f.Text)", "saves.Registers != 0", caughtX64},
+	{"internal/abi/sites.go", "saved = !saved", "saved = true", landingsA64},
+	{"compile/link.go", "c.Kind == abi.RegistersSaved; now != saved", "true; now != saved", caughtA64},
+	{"objfile/ehframe.go", "\t\tif saved {\n\t\t\te.b = appendRules(e.b, e.f.Saved)\n\t\t} else {", "\t\tif saved || !wanted {\n\t\t\te.b = appendRules(e.b, e.f.Saved)\n\t\t} else {", landingsX64},
+	{"backend/emit.go", "e.setSaved(!e.Out", "e.setSaved(e.saved || !e.Out", landingsX64},
 	{"host/inproc/exceptions.go", "n += copy(args[abi.ExceptionWord(params, i):], x.args[n:n+p.Words()])", "n += p.Words() + 0*i", exceptions},
 	{"host/inproc/exceptions.go", "from.inst != u.inst", "false", exceptions},
 	{"host/inproc/exceptions.go", "u.inst.base+uintptr(landing), u.fp-uintptr(f.Frame)", "u.inst.base+uintptr(landing), u.fp-uintptr(f.Frame)+32", exceptions},
@@ -470,6 +479,7 @@ var kept = []keptFault{
 	{"host/inproc/reset.go", "if has == m {", "if has == m && x.memories == nil {", resets},
 	{"host/inproc/reset.go", "if err := i.mayReset(); err != nil {", "if err := i.mayReset(); err == ErrBusy {", resets},
 	{"internal/cruntime/c/core.c", "\t\tcore_take_saved(r, f->registers, r->fp);\n", "", thrownInC},
+	{"internal/cruntime/c/core.c", "\tif (saved)\n\t\tcore_take_saved(", "\tif (saved || f->registers)\n\t\tcore_take_saved(", thrownInC},
 	{"internal/cruntime/c/core.c", "r->sp = r->fp - f->bytes;", "r->sp = r->fp - f->bytes + 16;", thrownInC},
 	{"internal/cruntime/c/core.c", "if (low == u->num_landings || u->landings[low].from != from)", "if (low == u->num_landings)", thrownInC},
 	{"internal/cruntime/c/core.c", "\t\t\tcore_mark_instance(i);\n", "\t\t\t;\n", thrownInC},
