@@ -2,7 +2,9 @@ package compile
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/waot-project/waot/clif/opt"
@@ -108,6 +110,29 @@ func TestExceptionBase(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestNestedRethrows: n handlers inside each other, in the innermost of which each of their exceptions may be thrown again, have about n*n pairs of an edge and a reference, and
+// as many of a call and a reference. Each of the two has a limit of its own, without the mid-end, too (docs/limits.md).
+func TestNestedRethrows(t *testing.T) {
+	for n, accepted := range map[int]bool{1500: true, 3000: false} {
+		var b strings.Builder
+		b.WriteString(`(import "m" "f" (func $f)) (func (export "f") (param i64) (try (do `)
+		b.WriteString(strings.Repeat(`(try (do (call $f)) (catch_all `, n))
+		for k := range n {
+			fmt.Fprintf(&b, `(if (i64.eq (local.get 0) (i64.const %d)) (then (rethrow %d)))`, k, k+1)
+		}
+		b.WriteString(strings.Repeat(`))`, n) + `) (catch_all)))`)
+		m, err := wat.Assemble([]byte(b.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Module(m.Wasm, Options{OptLevel: opt.O0})
+		var e *FuncError
+		if accepted && err != nil || !accepted && !errors.As(err, &e) {
+			t.Errorf("%d handlers: %v", n, err)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 func (a *Allocator) finish() {
 	a.claim()
 	a.out.Stats.Live = a.in.PairsBeyond(a.facts) + a.in.PairsBeyond(len(a.refPairs))
-	a.out.Stats.Refs = a.in.PairsBeyond(a.places)
+	a.out.Stats.Refs = a.in.PairsBeyond(a.refEdges) + a.in.PairsBeyond(a.refCalls)
 	if a.unordered {
 		slices.SortStableFunc(a.out.Edits, func(x, y regalloc.Edit) int { return cmp.Compare(x.Point, y.Point) })
 		slices.SortFunc(a.out.StackMaps, func(x, y regalloc.StackMap) int { return cmp.Compare(x.Inst, y.Inst) })

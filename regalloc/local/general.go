@@ -250,7 +250,7 @@ func (a *Allocator) spare(d *demand) {
 
 // safepoint stores the references that live on, and lists their slots.
 func (a *Allocator) safepoint(d *demand) {
-	if a.countRefs(a.refs) {
+	if a.countRefs(&a.refCalls, a.refs) {
 		return
 	}
 	out := a.out

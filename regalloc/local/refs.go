@@ -142,7 +142,7 @@ func (a *Allocator) enterRefs(b uint32) {
 	}
 	for _, e := range a.in.SuccsOf(regalloc.Block(b)) {
 		into := a.refsInto(uint32(e.To))
-		a.countRefs(into)
+		a.countRefs(&a.refEdges, into)
 		for _, v := range into {
 			a.in.Stop.Poll()
 			a.refEnd[v] = none
@@ -150,11 +150,11 @@ func (a *Allocator) enterRefs(b uint32) {
 	}
 }
 
-// countRefs counts references that are looked at, at edges and safepoints, and reports whether they are too many.
-func (a *Allocator) countRefs(refs []uint32) bool {
-	a.places += len(refs)
+// countRefs counts references that are looked at, and reports whether there have been too many. Edges and safepoints have a limit each, as for the other allocators.
+func (a *Allocator) countRefs(pairs *int, refs []uint32) bool {
+	*pairs += len(refs)
 	if a.err == nil && len(refs) > 0 {
-		a.err = flow.LimitLive(a.in, a.places, refs[0])
+		a.err = flow.LimitLive(a.in, *pairs, refs[0])
 	}
 	return a.err != nil
 }

@@ -11,7 +11,8 @@ type walker struct {
 	saved   []saved
 	savedOf []uint32 // by block: the index of its state at the end, or none
 	held    []holding
-	places  int // references live at edges and safepoints
+	// refEdges and refCalls are how many pairs there are of an edge, or a safepoint, and a reference that is looked at there, as it may be live.
+	refEdges, refCalls int
 
 	group, ordered []parmove.Move
 	remats         []rematMove
@@ -43,7 +44,7 @@ func (a *Allocator) walk() error {
 	a.savedOf = stop.Resize(in.Stop, a.savedOf, len(in.Blocks))
 	a.slots.reset()
 	a.resetMeetings()
-	a.pos, a.places, a.err = 0, 0, nil
+	a.pos, a.refEdges, a.refCalls, a.err = 0, 0, 0, nil
 	if a.unordered {
 		a.giveAllSlots()
 	}
