@@ -34,7 +34,7 @@ type Emitter struct {
 	marks   []Mark
 
 	sites    []abi.TrapSite
-	handlers []handler
+	caught   []caughtCall
 	blocks   []blockPlan // by block, and one for the end
 	order    []uint32    // of emission
 	rotated  bool        // the order differs from the blocks' own
@@ -97,7 +97,7 @@ func (e *Emitter) emitBlocks() error {
 	b.Stop = in.Stop
 	b.NewLabels(len(in.Blocks))
 	e.sites, e.tables, e.stackMap, e.unwind, e.saved, e.sideTraps = e.sites[:0], e.tables[:0], 0, e.unwind[:0], false, e.sideTraps[:0]
-	e.handlers = e.handlers[:0]
+	e.caught = e.caught[:0]
 	e.marks = e.marks[:0]
 	for range e.VC.Tables {
 		e.tables = append(e.tables, b.NewLabel())
@@ -373,15 +373,15 @@ func (e *Emitter) Called() {
 		e.Buf.AddStackMap(uint32(n))
 		e.stackMap++
 		if e.Catches() {
-			e.handlers = append(e.handlers, handler{n, e.Label(e.Succ(1))})
+			e.caught = append(e.caught, caughtCall{n, e.Label(e.Succ(1))})
 		}
 	}
 }
 
-// handler is where an exception goes from the call with a stack map.
-type handler struct {
+// caughtCall is a call that catches, with a stack map, and the pad where an exception goes from there.
+type caughtCall struct {
 	stackMap int
-	landing  machbuffer.Label
+	pad      machbuffer.Label
 }
 
 // Catches reports whether the current instruction is a call that ends its block, as what it throws goes to a handler: edge 1 of the block. Edge 0 is how it goes on.
@@ -447,14 +447,14 @@ func (e *Emitter) result(res *machbuffer.Result) *Code {
 		flag.PollAt(i)
 		c.Calls = append(c.Calls, abi.CallSite{Offset: s.Return, Src: s.Data})
 	}
-	c.Handlers = stop.Grow(flag, c.Handlers[:0], len(e.handlers))
-	for i, h := range e.handlers {
+	c.Handlers = stop.Grow(flag, c.Handlers[:0], len(e.caught))
+	for i, call := range e.caught {
 		flag.PollAt(i)
-		at, bound := e.Buf.LabelOffset(h.landing)
+		at, bound := e.Buf.LabelOffset(call.pad)
 		if !bound {
-			panic("a handler without code")
+			panic("a pad without code")
 		}
-		c.Handlers = append(c.Handlers, abi.Handler{Return: res.StackMaps[h.stackMap].Return, Landing: at})
+		c.Handlers = append(c.Handlers, abi.Handler{Return: res.StackMaps[call.stackMap].Return, Landing: at})
 	}
 	e.slots = stop.Resize(flag, e.slots, len(e.Out.StackMapSlots))
 	for i, w := range e.Out.StackMapSlots {

@@ -62,9 +62,9 @@ type site struct {
 	body *Body
 	// leave, if not NoTarget, is where results other than 0 lead: see leaves.
 	leave clif.Target
-	// catch, if not NoInst, is the catch that the call belongs to, and handler where what the body throws goes.
-	catch   clif.Inst
-	handler clif.Target
+	// catch, if not NoInst, is the catch that the call belongs to, and unwind its second target, where what the body throws goes.
+	catch  clif.Inst
+	unwind clif.Target
 }
 
 // Run inlines calls in f, and reports whether there were any.
@@ -120,10 +120,10 @@ func (n *Inliner) find(f *clif.Func, bodies Bodies) {
 
 // siteOf returns the call i, in block b, as a site.
 func (n *Inliner) siteOf(f *clif.Func, b clif.Block, i clif.Inst, body *Body) site {
-	s := site{call: i, body: body, leave: clif.NoTarget, catch: clif.NoInst, handler: clif.NoTarget}
+	s := site{call: i, body: body, leave: clif.NoTarget, catch: clif.NoInst, unwind: clif.NoTarget}
 	if f.CaughtCall(b) == i {
 		s.catch = f.Terminator(b)
-		s.handler = clif.Target(f.Insts[s.catch].Args[2])
+		s.unwind = clif.Target(f.Insts[s.catch].Args[2])
 	} else {
 		s.leave = n.leaves(f, b, i, body)
 	}
@@ -160,13 +160,14 @@ func (n *Inliner) splice(f *clif.Func) {
 			n.begin(f, b)
 			n.move(f, at, call)
 			at = call + 1
-			if end := sites[0].catch; end != clif.NoInst { // what is between uses no results, and the handler may use it
-				n.move(f, at, end)
-				at = end
+			catch := sites[0].catch
+			if catch != clif.NoInst { // what is between uses no results, and the handler may use it
+				n.move(f, at, catch)
+				at = catch
 			}
 			b = n.call(f, b, &sites[0])
-			if i := sites[0].catch; i != clif.NoInst {
-				f.Insts[i] = clif.InstData{Op: clif.OpJump, Result: clif.NoValue, Args: [3]uint32{0, f.Insts[i].Args[1]}}
+			if catch != clif.NoInst {
+				f.Insts[catch] = clif.InstData{Op: clif.OpJump, Result: clif.NoValue, Args: [3]uint32{0, f.Insts[catch].Args[1]}}
 			}
 			sites = sites[1:]
 		}
@@ -237,20 +238,20 @@ func (n *Inliner) call(f *clif.Func, b clif.Block, s *site) clif.Block {
 		after = n.resultBlock(f, &d)
 	}
 	for k := range g.Blocks {
-		b, caught := clif.Block(r.block+uint32(k)), g.CaughtCall(clif.Block(k))
-		n.begin(f, b)
+		copied, caught := clif.Block(r.block+uint32(k)), g.CaughtCall(clif.Block(k))
+		n.begin(f, copied)
 		for i := g.Blocks[k].Start; i < g.Blocks[k].End; i++ {
 			e := r.inst(f, g, g.Insts[i])
 			switch {
 			case after == clif.NoBlock: // what g returns, or its tail call does, f returns
 			case e.Op == clif.OpReturn:
 				e = n.returned(f, g, &g.Insts[i], &e, s.leave, after)
-			case e.Op == clif.OpRaise && s.handler != clif.NoTarget:
-				e = jumpTo(f, f.Targets[s.handler].Block, f.TargetArgs(s.handler))
+			case e.Op == clif.OpRaise && s.unwind != clif.NoTarget:
+				e = jumpTo(f, f.Targets[s.unwind].Block, f.TargetArgs(s.unwind))
 			case e.Op.IsTailCall():
 				e = n.called(f, e, src, after)
-				if s.handler != clif.NoTarget {
-					b = n.catch(f, b, s.handler, src)
+				if s.unwind != clif.NoTarget {
+					copied = n.catch(f, copied, s.unwind, src)
 				}
 			}
 			at := g.Srcs[i]
@@ -258,22 +259,22 @@ func (n *Inliner) call(f *clif.Func, b clif.Block, s *site) clif.Block {
 				at += r.place
 			}
 			n.emit(f, e, at)
-			if s.handler != clif.NoTarget && e.Op.Has(effect.Calls) && i != caught {
-				b = n.catch(f, b, s.handler, at)
+			if s.unwind != clif.NoTarget && e.Op.Has(effect.Calls) && i != caught {
+				copied = n.catch(f, copied, s.unwind, at)
 			}
 		}
-		f.Blocks[b].End = clif.Inst(len(n.out.Insts))
+		f.Blocks[copied].End = clif.Inst(len(n.out.Insts))
 	}
 	return after
 }
 
-// catch ends block b behind a call of an inlined body whose exceptions go to a handler, and returns the block that goes on.
-func (n *Inliner) catch(f *clif.Func, b clif.Block, handler clif.Target, src uint32) clif.Block {
+// catch ends block b behind a call of an inlined body whose exceptions go along the target unwind, and returns the block that goes on.
+func (n *Inliner) catch(f *clif.Func, b clif.Block, unwind clif.Target, src uint32) clif.Block {
 	next := clif.Block(len(f.Blocks))
 	f.Blocks = append(f.Blocks, clif.BlockData{})
 	t := uint32(len(f.Targets))
 	f.Targets = append(f.Targets, clif.TargetData{Block: next},
-		clif.TargetData{Block: f.Targets[handler].Block, Args: clif.MakeList(f, f.TargetArgs(handler))})
+		clif.TargetData{Block: f.Targets[unwind].Block, Args: clif.MakeList(f, f.TargetArgs(unwind))})
 	n.emit(f, clif.InstData{Op: clif.OpCatch, Result: clif.NoValue, Args: [3]uint32{0, t, t + 1}}, src)
 	f.Blocks[b].End = clif.Inst(len(n.out.Insts))
 	n.begin(f, next)

@@ -432,11 +432,11 @@ func (c *Caller) left(x *Exception) {
 
 // unwinder goes from frame to frame. saved are the callee-saved registers as the function at pc has them.
 type unwinder struct {
-	inst   *Instance
-	pc, fp uintptr
-	saved  [numSaved]uint64
-	pad    uintptr // of the handler
-	sp     uintptr // in its frame
+	inst    *Instance
+	pc, fp  uintptr
+	saved   [numSaved]uint64
+	landing uintptr // where the call that catches goes on
+	sp      uintptr // in its frame
 }
 
 // run looks for the innermost frame that catches, whose frame ends at above or further up. It reports whether there is one.
@@ -451,8 +451,8 @@ func (u *unwinder) run(s *Store, above uintptr) bool {
 			return false
 		}
 		f := &tables.Funcs[n]
-		if landing, ok := handlerAt(tables.Handlers, offset); ok {
-			u.pad, u.sp = u.inst.base+uintptr(landing), u.fp-uintptr(f.Frame)
+		if landing, ok := landingOf(tables.Handlers, offset); ok {
+			u.landing, u.sp = u.inst.base+uintptr(landing), u.fp-uintptr(f.Frame)
 			return true
 		}
 		if int(n) < len(tables.Saves) {
@@ -477,8 +477,8 @@ func (u *unwinder) restore(registers uint32) {
 	}
 }
 
-// handlerAt returns where an exception goes from the call that returns to offset.
-func handlerAt(handlers []abi.Handler, offset uint32) (landing uint32, ok bool) {
+// landingOf returns where an exception goes from the call that returns to offset.
+func landingOf(handlers []abi.Handler, offset uint32) (landing uint32, ok bool) {
 	i, ok := slices.BinarySearchFunc(handlers, offset, func(h abi.Handler, o uint32) int { return int(int64(h.Return) - int64(o)) })
 	if !ok {
 		return 0, false
@@ -486,11 +486,11 @@ func handlerAt(handlers []abi.Handler, offset uint32) (landing uint32, ok bool) 
 	return handlers[i].Landing, true
 }
 
-// resume makes native code go on at the handler.
+// resume makes native code go on at the landing.
 func (u *unwinder) resume(ctx *nativeContext) {
 	ctx.saved, ctx.fp = u.saved, u.fp // the count of fuel is the one of now, as no function saves it
 	ctx.pop, ctx.flags = 0, 0
-	returnTo(ctx, u.pad, u.sp)
+	returnTo(ctx, u.landing, u.sp)
 }
 
 // throwFromHost unwinds with what a host function has thrown by err; top is where the scratch of the activation ends without its words.

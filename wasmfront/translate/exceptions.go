@@ -56,7 +56,7 @@ func (t *Translator) pushCalled(first clif.Value, n int) {
 	t.pushResults(first, n)
 }
 
-// propagate ends the block with the exception under way going to the handler fr, or out of the function if there is none.
+// propagate ends the block with the exception under way going to the pad of fr, or out of the function if there is none.
 func (t *Translator) propagate(fr *frame) {
 	if fr == nil {
 		t.b.Raise()
@@ -234,7 +234,7 @@ func (t *Translator) endCatches(fr *frame) {
 	t.live = false
 }
 
-// endTry ends a try that catches nothing, or gives what is thrown in it to the handler to.
+// endTry ends a try that catches nothing, or gives what is thrown in it to the pad of to.
 func (t *Translator) endTry(fr, to *frame) {
 	t.leaveTry()
 	if fr.try.pad == clif.NoBlock {

@@ -253,7 +253,7 @@ func (t *Translator) checkEnd(at, n, size clif.Value, code abi.TrapCode) {
 	t.b.TrapIf(t.b.Icmp(clif.Ugt, clif.I64, end, size), code)
 }
 
-// handler translates one operator. The fields after run parameterise the
+// handler translates one operator; it has nothing to do with exceptions, which go to pads here. The fields after run parameterise the
 // uniform ones.
 type handler struct {
 	run    func(t *Translator, op *wasmfront.Operator, h *handler)

@@ -155,7 +155,7 @@ var kept = []keptFault{
 	{"wasmfront/translate/exceptions.go", "t.cm.Tags[c.Tag].Import != nil && t.cm.Tags[tag].Import != nil", "false", throwScript},
 	{"wasmfront/translate/exceptions.go", "\tt.leader(false)\n", "", throwFuel},
 	{"wasmfront/translate/exceptions.go", "\tif c.Kind.HasRef() {\n\t\tt.b.ExnSet(tag, args)\n\t}\n", "", throwScript},
-	{"clif/inline/inline.go", "e.Op == clif.OpRaise && s.handler != clif.NoTarget", "false", throwScript},
+	{"clif/inline/inline.go", "e.Op == clif.OpRaise && s.unwind != clif.NoTarget", "false", throwScript},
 	{"clif/inline/inline.go", "e.Op.Has(effect.Calls) && i != caught", "false && i != caught", throwScript},
 	{"clif/interp/exceptions.go", "\tm.thrown = false\n", "", throwRandom},
 	{"backend/lower_exn.go", "\tputZero(l, l.exception(abi.ExceptionRef))\n", "", throwScript},
