@@ -56,17 +56,35 @@ const (
 	numWays
 )
 
+// farBit is the bit that far functions of thrower test.
+const farBit = 1 << 5
+
 // thrower adds a function (i64, f64) -> i64 that returns and throws at several places, some of them behind a call across which i integers and f floats
-// are live. always is a function that throws its first argument.
-func (s *catching) thrower(i, f int, nop, always clif.FuncIndex) clif.FuncIndex {
+// are live. always is a function that throws its first argument. If far is not 0, that many instructions are behind calls and landings, and tests in front of them lead past them.
+func (s *catching) thrower(i, f, far int, nop, always clif.FuncIndex) clif.FuncIndex {
 	return s.Fn([]clif.Type{clif.I64, clif.F64}, i64, func(b *clif.Builder, p []clif.Value) {
+		// past ends the block with a test of x, and goes on behind far instructions where a bit is set, with x and what they give; otherwise other ends the block.
+		past := func(x clif.Value, other func()) clif.Value {
+			if far == 0 {
+				return x
+			}
+			low := b.Unary(clif.OpIreduce, clif.I32, x)
+			set, clear := b.NewBlock(), b.NewBlock()
+			b.Branch(b.Binary(clif.OpBand, clif.I32, low, b.Iconst(clif.I32, farBit)), b.Target(set, nil), b.Target(clear, nil))
+			b.SwitchTo(clear)
+			other()
+			b.SwitchTo(set)
+			return b.Binary(clif.OpIadd, clif.I64, x, b.Unary(clif.OpUextend, clif.I64, long(b, low, low, far)))
+		}
 		pass := func(x clif.Value) {
 			b.Call(always, []clif.Value{x, p[1]})
 			b.Trap(abi.TrapUnreachable)
 		}
 		// catch catches what a rare call throws.
 		catch := func(mix func(clif.Value) clif.Value) {
-			caught(b, func() clif.Value { return b.Call(always, p) }, func(x clif.Value) { pass(mix(x)) })
+			caught(b, func() clif.Value { return b.Call(always, p) }, func(x clif.Value) {
+				pass(mix(past(x, func() { pass(x) })))
+			})
 			b.Trap(abi.TrapUnreachable)
 		}
 		late := func(end func(mix func(clif.Value) clif.Value)) func() {
@@ -83,10 +101,13 @@ func (s *catching) thrower(i, f int, nop, always clif.FuncIndex) clif.FuncIndex 
 			catchAtOnce: func() {
 				catch(func(x clif.Value) clif.Value { return b.Binary(clif.OpIsub, clif.I64, x, b.Iconst(clif.I64, 3)) })
 			},
-			returnLate: late(func(mix func(clif.Value) clif.Value) { b.Return([]clif.Value{mix(p[0])}) }),
-			throwLate:  late(func(mix func(clif.Value) clif.Value) { throw(b, mix(p[0])) }),
-			passLate:   late(func(mix func(clif.Value) clif.Value) { pass(mix(p[0])) }),
-			catchLate:  late(catch),
+			returnLate: late(func(mix func(clif.Value) clif.Value) {
+				x := past(p[0], func() { b.Return([]clif.Value{mix(p[0])}) })
+				b.Return([]clif.Value{mix(x)})
+			}),
+			throwLate: late(func(mix func(clif.Value) clif.Value) { throw(b, mix(p[0])) }),
+			passLate:  late(func(mix func(clif.Value) clif.Value) { pass(mix(p[0])) }),
+			catchLate: late(catch),
 		}
 		var targets []clif.Target
 		var blocks []clif.Block
@@ -123,18 +144,24 @@ func (s *catching) throwers(t *testing.T, steps int) {
 	nop := s.Fn(nil, nil, func(b *clif.Builder, _ []clif.Value) { b.Return(nil) })
 	always := s.Fn([]clif.Type{clif.I64, clif.F64}, i64, func(b *clif.Builder, p []clif.Value) { throw(b, p[0]) })
 	ints, floats := len(target.Conv.CalleeSavedInt), len(target.Conv.CalleeSavedFloat)
-	for i := 0; i <= ints+1; i += steps {
-		for f := 0; f <= floats+1; f += steps {
-			inner := s.thrower(i, f, nop, always)
-			for k, callee := range [...]clif.FuncIndex{inner, s.keeper(ints-min(i, ints), 1, inner, true), s.keeper(1, floats-min(f, floats), inner, false)} {
-				// The outermost one sees what the catcher gives back.
-				fn := s.keeper(ints, floats, s.catcher(ints, floats, callee), false)
-				for way := range uint64(numWays) {
-					s.call(fn, fmt.Sprintf("%d integers, %d floats, callee %d, way %d", i, f, k, way), 0x1234_5678+way, 0x4009_21fb_5444_2d18)
-				}
+	// The outermost function sees what the catcher gives back.
+	add := func(what string, callee clif.FuncIndex) {
+		fn := s.keeper(ints, floats, s.catcher(ints, floats, callee), false)
+		for way := range uint64(numWays) {
+			for _, bit := range [...]uint64{0, farBit} {
+				s.call(fn, fmt.Sprintf("%s, way %d", what, way), 0x1234_5658|bit|way, 0x4009_21fb_5444_2d18)
 			}
 		}
 	}
+	for i := 0; i <= ints+1; i += steps {
+		for f := 0; f <= floats+1; f += steps {
+			inner := s.thrower(i, f, 0, nop, always)
+			for k, callee := range [...]clif.FuncIndex{inner, s.keeper(ints-min(i, ints), 1, inner, true), s.keeper(1, floats-min(f, floats), inner, false)} {
+				add(fmt.Sprintf("%d integers, %d floats, callee %d", i, f, k), callee)
+			}
+		}
+	}
+	add("far", s.thrower(ints, 1, overTest, nop, always))
 }
 
 // testCaught: values in all callee-saved registers are there behind calls that are caught, at their landings, and in the callers of functions with landings,
