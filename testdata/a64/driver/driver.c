@@ -320,6 +320,8 @@ void unwind(void)
 			if (f->registers >> k & 1)
 				r->kept[k] = *--at;
 		at = (u64 *)r->fp;
+		if (at[0] <= r->fp)
+			die("a frame that is not below that of its caller");
 		r->fp = at[0];
 		r->pc = at[1];
 	}
