@@ -193,7 +193,7 @@ func (e *editor) operation(i clif.Inst) {
 	}
 	var ops []clif.Opcode
 	for op := range clif.NumOpcodes {
-		if like(op) && op.Info().Types.Has(d.Type) {
+		if like(op) && op.Info().Types.Has(d.Type) && !op.IsOfHeap() {
 			ops = append(ops, op)
 		}
 	}
