@@ -94,10 +94,17 @@ func tailChain(ends chainEnds) (text string, calls []compare.Call) {
 		for i, ty := range tailParams(n) {
 			first += " " + fmt.Sprintf(tailTypes[ty].constant, 10*i)
 		}
-		fmt.Fprintf(&b, `(func (export "f%[1]d") (param $a i64) (param $b i64) (result i64) (local $c i64) (local $d i64) (local $e f64)
-			(local.set $c (i64.mul (local.get $a) (i64.const 3))) (local.set $d (i64.xor (local.get $a) (local.get $b))) (local.set $e (f64.convert_i64_s (local.get $b)))
-			(i64.add %[2]s (i64.add (i64.mul (local.get $c) (local.get $d)) (i64.add (i64.reinterpret_f64 (local.get $e)) (local.get $b)))))
-			`, k, fmt.Sprintf(ends.first, fmt.Sprintf("(call $f%d (local.get $a) (i64.const 1)%s)", k, first)))
+		// Some values are in registers, the rest in slots on both ends of the frame.
+		locals, sets, sum := "", "", "(local.get $b)"
+		for i := range 60 {
+			locals += fmt.Sprintf("(local $x%d i64)", i)
+			sets += fmt.Sprintf("(local.set $x%d (i64.mul (local.get $b) (i64.const %d)))", i, 2*i+3)
+			sum = fmt.Sprintf("(i64.add %s (i64.rotl (local.get $x%d) (i64.const %d)))", sum, i, i)
+		}
+		fmt.Fprintf(&b, `(func (export "f%[1]d") (param $a i64) (param $b i64) (result i64) (local $c i64) (local $d i64) (local $e f64) %[3]s
+			%[4]s (local.set $c (i64.mul (local.get $a) (i64.const 3))) (local.set $d (i64.xor (local.get $a) (local.get $b))) (local.set $e (f64.convert_i64_s (local.get $b)))
+			(i64.add %[2]s (i64.add (i64.mul (local.get $c) (local.get $d)) (i64.add (i64.reinterpret_f64 (local.get $e)) %[5]s))))
+			`, k, fmt.Sprintf(ends.first, fmt.Sprintf("(call $f%d (local.get $a) (i64.const 1)%s)", k, first)), locals, sets, sum)
 		for _, a := range []uint64{0, 1, 2, 14, 40, 1000} {
 			calls = append(calls, compare.Call{Func: fmt.Sprintf("f%d", k), Args: []uint64{a, 12345}})
 		}
