@@ -228,8 +228,8 @@ func newProgram(seed uint64, name string) *program {
 	g := &generator{r: rand.New(rand.NewPCG(seed, 0x9e57)), p: &program{name: name, start: -1}}
 	p, r := g.p, g.r
 	all := signatures()
-	pool := all[:6:6] // half of all have these, so that programs fit each other
-	for range 6 {
+	pool := all[:7:7] // half of all have these, so that programs fit each other, and tail calls have more arguments or less
+	for range 7 {
 		pool = append(pool, all[r.IntN(len(all))])
 	}
 	p.imports = []signature{{"", "i"}}
@@ -269,7 +269,7 @@ func signatures() []signature {
 		}
 		return string(b)
 	}
-	all := []signature{{"l", "l"}, {"x", "x"}, {"e", "e"}, {"", ""}, {"ii", "i"}, {"ll", ""}, {"d", "d"}, {"", "i"}, {"i", ""}, {"", "l"}, {"lll", "l"},
+	all := []signature{{"l", "l"}, {"x", "x"}, {"e", "e"}, {"", ""}, {"ii", "i"}, {"lllllllllll", "l"}, {"xllllilllllllx", "x"}, {"ll", ""}, {"d", "d"}, {"", "i"}, {"i", ""}, {"", "l"}, {"lll", "l"},
 		{"dd", "d"}, {"ll", "l"}}
 	for len(all) < numSignatures {
 		params, results := r.IntN(5), r.IntN(4)
