@@ -54,6 +54,7 @@ type world struct {
 	tokens  []weak.Pointer[token]
 	claims  []knownWord // retained words, once for each Retain
 	words   []knownWord // some that have been seen
+	unsure  bool        // of which functions of instances that cannot be asked are in the places that have some
 	inexact bool        // the model does not know exactly which handles are in places that Go cannot see
 }
 
@@ -159,6 +160,7 @@ func (w *world) checkFunc(what string, f *host.Func, want *funcItem) {
 	case want == nil && f == nil:
 	case want == nil || f == nil:
 		w.fail("%s: function %p, want %v", what, f, want)
+	case want.real == nil && w.unsure:
 	case want.real == nil: // its instance cannot be asked
 		if w.byReal[f] != nil {
 			w.fail("%s: another function", what)
@@ -305,11 +307,11 @@ func (w *world) compare(before ...*snapshot) {
 		}
 		v, err := g.real.Get()
 		w.must(err, "Global.Get")
-		for _, s := range before {
-			if w.isValue(g.typ, v, s.globals[n]) {
-				w.adopt(&g.v, s.globals[n])
-			}
+		old := make([]value, len(before))
+		for k, s := range before {
+			old[k] = s.globals[n]
 		}
+		w.adoptOne(g.typ, v, &g.v, old)
 		w.checkValue(fmt.Sprintf("global %d", n), g.typ, v, g.v)
 	}
 }
@@ -329,9 +331,27 @@ func (w *world) isValue(t byte, v host.Value, want value) bool {
 		if want.fn == nil {
 			return v.Func() == nil
 		}
-		return v.Func() != nil && (want.fn.real == v.Func() || want.fn.real == nil && w.byReal[v.Func()] == nil)
+		return v.Func() != nil && (want.fn.real == v.Func() || want.fn.real == nil && (w.unsure || w.byReal[v.Func()] == nil))
 	}
 	return numberBits(v) == want.bits
+}
+
+// adoptOne makes a value in the model one of those before if the real value may be that.
+func (w *world) adoptOne(t byte, real host.Value, v *value, before []value) {
+	unknown := map[*funcItem]bool{}
+	for _, old := range append([]value{*v}, before...) {
+		if old.fn != nil && old.fn.real == nil && w.isValue(t, real, old) {
+			unknown[old.fn] = true
+		}
+	}
+	if len(unknown) > 1 { // functions of instances that cannot be asked, and it is not to be seen which
+		w.unsure, w.stop = true, true
+	}
+	for _, old := range before {
+		if w.isValue(t, real, old) {
+			w.adopt(v, old)
+		}
+	}
 }
 
 // adopt makes a value in the model what it was before.
@@ -390,11 +410,13 @@ func (w *world) compareTable(t *tableItem, before [][]value) {
 		x, err := t.real.Get(uint32(i))
 		w.must(err, "Table.Get")
 		v := valueOf(t.elem, x)
-		for _, old := range before {
-			if i < len(old) && w.isValue(t.elem, v, old[i]) {
-				w.adopt(&t.elems[i], old[i])
+		var old []value
+		for _, elems := range before {
+			if i < len(elems) {
+				old = append(old, elems[i])
 			}
 		}
+		w.adoptOne(t.elem, v, &t.elems[i], old)
 		w.checkValue(fmt.Sprintf("element %d", i), t.elem, v, t.elems[i])
 	}
 }
