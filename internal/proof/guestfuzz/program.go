@@ -269,7 +269,7 @@ func signatures() []signature {
 		}
 		return string(b)
 	}
-	all := []signature{{"l", "l"}, {"x", "x"}, {"e", "e"}, {"", ""}, {"ii", "i"}, {"lllllllllll", "l"}, {"xllllilllllllx", "x"}, {"ll", ""}, {"d", "d"}, {"", "i"}, {"i", ""}, {"", "l"}, {"lll", "l"},
+	all := []signature{{"l", "l"}, {"x", "x"}, {"e", "e"}, {"", ""}, {"ii", "i"}, {"lllllllllll", "l"}, {"xllllilllllllx", "l"}, {"ll", ""}, {"d", "d"}, {"", "i"}, {"i", ""}, {"", "l"}, {"lll", "l"},
 		{"dd", "d"}, {"ll", "l"}}
 	for len(all) < numSignatures {
 		params, results := r.IntN(5), r.IntN(4)
