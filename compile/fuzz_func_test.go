@@ -32,10 +32,11 @@ import (
 const around = `sig0 = (i32, i64) -> (i64)
 sig1 = (i64, f64, i32) -> (i32, f64)
 sig2 = () -> ()
-sig3 = (i32, i64, f32, f64, ref) -> (i32, i64, f32, f64)
+sig3 = (i32, i64, f32, f64, ref, i64, i64, i64, i64, i64, i32, i64, f64, f32, f64, f64, f64, f64, f64, f64) -> (i32, i64, f32, f64)
 sig4 = () -> (i64)
 sig5 = (i64) -> (i32, i64, f32, f64)
 sig6 = (i32, i64, f64, i64, i64, f32, i32, i64, i64, i64, v128, i64, i32, i64, f64, i64, f64, f32, f64, f64, f32, f64, f64, f64, i64) -> (i32, i64, f32, f64)
+sig7 = (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64) -> (i32, i64, f32, f64)
 import fn0 "env" "one" "one" sig0
 import fn1 "env" "two" "two" sig1 addressed
 fn2 "leaf" sig0 addressed
@@ -44,6 +45,7 @@ fn4 "sum" sig4
 fn5 "init" sig2
 fn6 "few" sig5 addressed
 fn7 "many" sig6 addressed
+fn8 "some" sig7 addressed
 mem0 1 2
 global0 i32 mut = 5
 global1 i64 mut = -7
@@ -186,6 +188,32 @@ block1:
 block2:
     return v12, v96, v20, v16
 }
+
+function fn8 "some" (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64) -> (i32, i64, f32, f64) {
+block0(v0: i64, v1: i64, v2: i64, v3: i64, v4: i64, v5: i64, v6: i64, v7: i64, v8: i64, v9: i64):
+    v10 = iconst.i64 7
+    v11 = rotl.i64 v10, v10
+    v12 = bxor.i64 v11, v0
+    v13 = rotl.i64 v12, v10
+    v14 = bxor.i64 v13, v1
+    v15 = rotl.i64 v14, v10
+    v16 = bxor.i64 v15, v2
+    v17 = rotl.i64 v16, v10
+    v18 = bxor.i64 v17, v3
+    v19 = rotl.i64 v18, v10
+    v20 = bxor.i64 v19, v4
+    v21 = rotl.i64 v20, v10
+    v22 = bxor.i64 v21, v5
+    v23 = rotl.i64 v22, v10
+    v24 = bxor.i64 v23, v6
+    v25 = rotl.i64 v24, v10
+    v26 = bxor.i64 v25, v7
+    v27 = rotl.i64 v26, v10
+    v28 = bxor.i64 v27, v8
+    v29 = rotl.i64 v28, v10
+    v30 = bxor.i64 v29, v9
+    return_call fn6(v30)
+}
 `
 
 // The functions of around.
@@ -198,6 +226,7 @@ const (
 	fnInit
 	fnFew
 	fnMany
+	fnSome
 )
 
 // The globals that are not like others: one that does not change, and the rounds that are left.
@@ -694,7 +723,7 @@ func (g *funcGen) terminator() {
 // tailCall ends the block with a tail call of a function with more parameters, or fewer, or of the function itself, which ends some time, directly or by a reference that is
 // checked.
 func (g *funcGen) tailCall() {
-	fn := []clif.FuncIndex{fnF, fnFew, fnMany, fnMany}[g.IntN(4)]
+	fn := []clif.FuncIndex{fnF, fnFew, fnMany, fnSome}[g.IntN(4)]
 	sig := g.F.Mod.Funcs[fn].Sig
 	if fn == fnF {
 		g.burn()
@@ -886,7 +915,15 @@ func fuzzFunction(t *testing.T, b []byte) (executed, tails bool) {
 	if g.unsafe {
 		return false, false
 	}
-	args := [][]uint64{{0, 0, 0, 0, 0}, {uint64(g.Uint32()), g.Uint64(), uint64(g.Uint32()), g.Uint64(), 0}}
+	var some []uint64
+	for _, ty := range fn.Signature().Params {
+		x := uint64(0)
+		if ty != clif.Ref {
+			x = g.Uint64() >> (64 - ty.Bits())
+		}
+		some = append(some, x)
+	}
+	args := [][]uint64{make([]uint64, len(some)), some}
 	file := parse(src)
 	want, err := interpret(file, args, 2000, nil)
 	if err == errEndless {
