@@ -313,9 +313,6 @@ func (w *world) finish(a *activation, err error, check func(want []value)) {
 	case errors.Is(err, host.ErrCancelled):
 		w.checkCancelled(err)
 		w.settle(a)
-		if a.ended != nil && a.ended.kind == eventThrow {
-			a.ended.thrown.exn.lost = true
-		}
 		w.count("cancellations")
 	case errors.As(err, &trap) && trap.Code == host.TrapStackOverflow:
 		w.settle(a)

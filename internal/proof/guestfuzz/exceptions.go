@@ -18,10 +18,10 @@ type exception struct {
 	tag  *tagItem
 	args []value
 	real *host.Exception // nil if Go code does not have it
-	lost bool            // whether compiled code may have been ended before it left
 	// out are the frames where it left compiled code for the first time, innermost first, and inner how many of them are of the innermost call; nil if it has not.
 	out   []place
 	inner int
+	lost  bool // whether compiled code may have ended before it left, so that out may be wrong
 }
 
 // place is a function in a backtrace.

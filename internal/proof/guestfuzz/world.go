@@ -423,6 +423,11 @@ func (w *world) compareTable(t *tableItem, before [][]value) {
 
 // settle runs the model as far as the code has come in a call that ended somewhere inside.
 func (w *world) settle(a *activation) {
+	defer func() {
+		if a.ended != nil && a.ended.kind == eventThrow {
+			a.ended.thrown.exn.lost = true
+		}
+	}()
 	v, err := w.stepGlobal.real.Get()
 	w.must(err, "Global.Get")
 	have := uint64(v.I64())
