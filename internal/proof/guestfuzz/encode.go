@@ -229,7 +229,8 @@ const (
 	wI32Const, wI64Const, wF32Const, wF64Const, wI32Eqz, wI64Eqz, wI64Eq              = 0x41, 0x42, 0x43, 0x44, 0x45, 0x50, 0x51
 	wI32Sub, wI32And, wI64Add, wI64Sub, wI64Mul, wI64DivS, wI64And, wI64Xor, wI64Rotl = 0x6b, 0x71, 0x7c, 0x7d, 0x7e, 0x7f, 0x83, 0x85, 0x89
 	wF64Add, wI32WrapI64, wI32TruncF64S, wF32ConvertI32U, wF64ConvertI32U             = 0xa0, 0xa7, 0xaa, 0xb3, 0xb8
-	wThrow, wThrowRef, wReturnCall, wReturnCallIndirect, wTryTable                    = 0x08, 0x0a, 0x12, 0x13, 0x1f
+	wTry, wCatch, wThrow, wThrowRef, wReturnCall, wReturnCallIndirect                 = 0x06, 0x07, 0x08, 0x0a, 0x12, 0x13
+	wCatchAll, wTryTable                                                              = 0x19, 0x1f
 	wI64ExtendI32U, wRefNull, wRefIsNull, wRefFunc, wPrefix, wVoid                    = 0xad, 0xd0, 0xd1, 0xd2, 0xfc, 0x40
 	// Behind wPrefix.
 	wMemoryInit, wDataDrop, wMemoryCopy, wMemoryFill, wTableInit, wElemDrop, wTableCopy, wTableGrow, wTableSize, wTableFill = 8, 9, 10, 11, 12, 13, 14, 15, 16, 17
@@ -400,7 +401,7 @@ func (e *encoder) action(f *function, a *action) {
 	case opTry:
 		e.try(a)
 	case opTryEnd:
-		e.catch(f.body[a.t].clauses)
+		e.catch(&f.body[a.t])
 	case opCall, opIndirect, opTail, opTailIndirect, opTrap, opSpin, opThrow, opThrowRef:
 		e.leave(a)
 	default:
@@ -410,6 +411,10 @@ func (e *encoder) action(f *function, a *action) {
 
 // try begins a block that catches: around it is a block for each clause, with what the clause brings, the first one innermost, and one whose end is where the code goes on.
 func (e *encoder) try(a *action) {
+	if a.legacy {
+		e.op(wTry, wVoid)
+		return
+	}
 	e.op(wBlock, wVoid)
 	for n := len(a.clauses) - 1; n >= 0; n-- {
 		e.b = append(append(e.b, wBlock), sleb(int64(e.typeIndex(signature{results: e.brings(&a.clauses[n])})))...)
@@ -438,19 +443,31 @@ func (e *encoder) brings(c *clause) (types string) {
 }
 
 // catch ends what try has begun.
-func (e *encoder) catch(clauses []clause) {
-	e.op(wEnd)
-	e.op(wBr, len(clauses))
-	for n := range clauses {
-		c := &clauses[n]
+func (e *encoder) catch(try *action) {
+	last := len(try.clauses) - 1
+	if !try.legacy {
 		e.op(wEnd)
+		e.op(wBr, last+1)
+	}
+	for n := range try.clauses {
+		c := &try.clauses[n]
+		switch {
+		case !try.legacy:
+			e.op(wEnd)
+		case c.tag < 0:
+			e.op(wCatchAll)
+		default:
+			e.op(wCatch, c.tag)
+		}
 		if c.ref {
 			e.op(wLocalSet, c.exn)
 		}
 		e.setAll(c.dests)
 		e.i64(c.k)
 		e.op(wLocalSet, c.mark)
-		e.op(wBr, len(clauses)-1-n)
+		if !try.legacy {
+			e.op(wBr, last-n)
+		}
 	}
 	e.op(wEnd)
 }

@@ -182,6 +182,7 @@ type action struct {
 	k           int64
 	args, dests []int
 	clauses     []clause
+	legacy      bool // of an opTry: in the form of the legacy proposal, whose clauses bring no reference, and that for all is the last
 }
 
 // isBracket reports whether the action is none that is counted, but a place in the code.
@@ -524,13 +525,16 @@ func (g *generator) tags() {
 
 // try makes an opTry with clauses.
 func (g *generator) try() action {
-	a := action{op: opTry}
+	a := action{op: opTry, legacy: g.r.IntN(3) == 0}
 	for range 1 + g.r.IntN(3) {
-		c := clause{tag: g.r.IntN(len(g.p.tags)+1) - 1, ref: g.r.IntN(2) == 0, exn: g.local('e'), mark: g.local('l'), k: g.r.Int64()}
+		c := clause{tag: g.r.IntN(len(g.p.tags)+1) - 1, ref: g.r.IntN(2) == 0 && !a.legacy, exn: g.local('e'), mark: g.local('l'), k: g.r.Int64()}
 		if c.tag >= 0 {
 			c.dests = g.localsOf(g.p.tags[c.tag].params)
 		}
 		a.clauses = append(a.clauses, c)
+		if a.legacy && c.tag < 0 {
+			break
+		}
 	}
 	return a
 }
