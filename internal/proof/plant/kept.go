@@ -130,6 +130,7 @@ var kept = []keptFault{
 	{"host/inproc/exceptions.go", "\t\tabove = u.fp + 16\n\t\tu.pc, u.fp =", "\t\tabove = u.fp + 16\n\t\tu.pc, _ =", exceptions},
 	{"host/inproc/exceptions.go", "x.args[n] = s.valid(v, x.args[n])", "_ = s.valid(v, x.args[n])", exceptions},
 	{"host/inproc/exceptions.go", "\t\tword = s.refTo(x)\n", "\t\tword = s.refTo(x)\n\t\ts.Retain(word)\n", pending},
+	{"host/inproc/exceptions.go", "\tx.by = nil\n", "", exceptions},
 	{"host/inproc/exceptions.go", "word = s.valid(x, word)", "_ = s.valid", pending},
 	{"host/inproc/exceptions.go", "u.inst.base+uintptr(landing), u.fp-uintptr(f.Frame)", "u.inst.base+uintptr(landing), above", pending},
 	{"host/inproc/exceptions.go", "if s.cancelled.Load() != 0 || c.cancel.hasEnded() {", "if false {", exceptions},
