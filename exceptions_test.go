@@ -252,6 +252,14 @@ func TestThrowingHost(t *testing.T) {
 			if b := e.Backtrace(); len(b) != 1 || b[0].Name != "through" {
 				t.Errorf("the backtrace is %v", b)
 			}
+			// A block around the call that catches another tag changes nothing.
+			mine := x.exception(x.tag("mine"), 7)
+			for _, thrown := range []error{mine, fmt.Errorf("for a reason: %w", mine), mine} {
+				x.host = func(_ context.Context, c *waot.Caller, n int32) (int32, error) { return 0, thrown }
+				if _, err := x.call("catch", 0); err != thrown {
+					t.Errorf("not caught: %v, want %v", err, thrown)
+				}
+			}
 			// An exception from a call inside goes on outside.
 			x.host = func(ctx context.Context, c *waot.Caller, n int32) (int32, error) {
 				r, err := function(c.Instance(), "throw").Call(ctx, n)

@@ -32,14 +32,20 @@ import (
 const around = `sig0 = (i32, i64) -> (i64)
 sig1 = (i64, f64, i32) -> (i32, f64)
 sig2 = () -> ()
-sig3 = (i32, i64, f32, f64, ref) -> (i32, i64, f32, f64)
+sig3 = (i32, i64, f32, f64, ref, i64, i64, i64, i64, i64, i32, i64, f64, f32, f64, f64, f64, f64, f64, f64) -> (i32, i64, f32, f64)
 sig4 = () -> (i64)
+sig5 = (i64) -> (i32, i64, f32, f64)
+sig6 = (i32, i64, f64, i64, i64, f32, i32, i64, i64, i64, v128, i64, i32, i64, f64, i64, f64, f32, f64, f64, f32, f64, f64, f64, i64) -> (i32, i64, f32, f64)
+sig7 = (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64) -> (i32, i64, f32, f64)
 import fn0 "env" "one" "one" sig0
 import fn1 "env" "two" "two" sig1 addressed
 fn2 "leaf" sig0 addressed
-fn3 "f" sig3
+fn3 "f" sig3 addressed
 fn4 "sum" sig4
 fn5 "init" sig2
+fn6 "few" sig5 addressed
+fn7 "many" sig6 addressed
+fn8 "some" sig7 addressed
 mem0 1 2
 global0 i32 mut = 5
 global1 i64 mut = -7
@@ -93,6 +99,121 @@ function fn5 "init" () -> () {
 block0:
     return
 }
+
+function fn6 "few" (i64) -> (i32, i64, f32, f64) {
+block0(v0: i64):
+    v1 = ireduce.i32 v0
+    v2 = fcvt_from_sint.f32 v0
+    v3 = fcvt_from_sint.f64 v1
+    return v1, v0, v2, v3
+}
+
+function fn7 "many" (i32, i64, f64, i64, i64, f32, i32, i64, i64, i64, v128, i64, i32, i64, f64, i64, f64, f32, f64, f64, f32, f64, f64, f64, i64) -> (i32, i64, f32, f64) {
+block0(v0: i32, v1: i64, v2: f64, v3: i64, v4: i64, v5: f32, v6: i32, v7: i64, v8: i64, v9: i64, v10: v128, v11: i64, v12: i32, v13: i64, v14: f64, v15: i64, v16: f64, v17: f32, v18: f64, v19: f64, v20: f32, v21: f64, v22: f64, v23: f64, v24: i64):
+    v25 = iconst.i64 7
+    v26 = uextend.i64 v0
+    v27 = rotl.i64 v25, v25
+    v28 = bxor.i64 v27, v26
+    v29 = rotl.i64 v28, v25
+    v30 = bxor.i64 v29, v1
+    v31 = bitcast.i64 v2
+    v32 = rotl.i64 v30, v25
+    v33 = bxor.i64 v32, v31
+    v34 = rotl.i64 v33, v25
+    v35 = bxor.i64 v34, v3
+    v36 = rotl.i64 v35, v25
+    v37 = bxor.i64 v36, v4
+    v38 = bitcast.i32 v5
+    v39 = uextend.i64 v38
+    v40 = rotl.i64 v37, v25
+    v41 = bxor.i64 v40, v39
+    v42 = uextend.i64 v6
+    v43 = rotl.i64 v41, v25
+    v44 = bxor.i64 v43, v42
+    v45 = rotl.i64 v44, v25
+    v46 = bxor.i64 v45, v7
+    v47 = rotl.i64 v46, v25
+    v48 = bxor.i64 v47, v8
+    v49 = rotl.i64 v48, v25
+    v50 = bxor.i64 v49, v9
+    v51 = vextract.i64x2 v10, 0
+    v52 = vextract.i64x2 v10, 1
+    v53 = rotl.i64 v50, v25
+    v54 = bxor.i64 v53, v51
+    v55 = rotl.i64 v54, v25
+    v56 = bxor.i64 v55, v52
+    v57 = rotl.i64 v56, v25
+    v58 = bxor.i64 v57, v11
+    v59 = uextend.i64 v12
+    v60 = rotl.i64 v58, v25
+    v61 = bxor.i64 v60, v59
+    v62 = rotl.i64 v61, v25
+    v63 = bxor.i64 v62, v13
+    v64 = bitcast.i64 v14
+    v65 = rotl.i64 v63, v25
+    v66 = bxor.i64 v65, v64
+    v67 = rotl.i64 v66, v25
+    v68 = bxor.i64 v67, v15
+    v69 = bitcast.i64 v16
+    v70 = rotl.i64 v68, v25
+    v71 = bxor.i64 v70, v69
+    v72 = bitcast.i32 v17
+    v73 = uextend.i64 v72
+    v74 = rotl.i64 v71, v25
+    v75 = bxor.i64 v74, v73
+    v76 = bitcast.i64 v18
+    v77 = rotl.i64 v75, v25
+    v78 = bxor.i64 v77, v76
+    v79 = bitcast.i64 v19
+    v80 = rotl.i64 v78, v25
+    v81 = bxor.i64 v80, v79
+    v82 = bitcast.i32 v20
+    v83 = uextend.i64 v82
+    v84 = rotl.i64 v81, v25
+    v85 = bxor.i64 v84, v83
+    v86 = bitcast.i64 v21
+    v87 = rotl.i64 v85, v25
+    v88 = bxor.i64 v87, v86
+    v89 = bitcast.i64 v22
+    v90 = rotl.i64 v88, v25
+    v91 = bxor.i64 v90, v89
+    v92 = bitcast.i64 v23
+    v93 = rotl.i64 v91, v25
+    v94 = bxor.i64 v93, v92
+    v95 = rotl.i64 v94, v25
+    v96 = bxor.i64 v95, v24
+    br v0, block1, block2
+block1:
+    return_call fn6(v96)
+block2:
+    return v12, v96, v20, v16
+}
+
+function fn8 "some" (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64) -> (i32, i64, f32, f64) {
+block0(v0: i64, v1: i64, v2: i64, v3: i64, v4: i64, v5: i64, v6: i64, v7: i64, v8: i64, v9: i64):
+    v10 = iconst.i64 7
+    v11 = rotl.i64 v10, v10
+    v12 = bxor.i64 v11, v0
+    v13 = rotl.i64 v12, v10
+    v14 = bxor.i64 v13, v1
+    v15 = rotl.i64 v14, v10
+    v16 = bxor.i64 v15, v2
+    v17 = rotl.i64 v16, v10
+    v18 = bxor.i64 v17, v3
+    v19 = rotl.i64 v18, v10
+    v20 = bxor.i64 v19, v4
+    v21 = rotl.i64 v20, v10
+    v22 = bxor.i64 v21, v5
+    v23 = rotl.i64 v22, v10
+    v24 = bxor.i64 v23, v6
+    v25 = rotl.i64 v24, v10
+    v26 = bxor.i64 v25, v7
+    v27 = rotl.i64 v26, v10
+    v28 = bxor.i64 v27, v8
+    v29 = rotl.i64 v28, v10
+    v30 = bxor.i64 v29, v9
+    return_call fn6(v30)
+}
 `
 
 // The functions of around.
@@ -102,6 +223,10 @@ const (
 	fnLeaf
 	fnF
 	fnSum
+	fnInit
+	fnFew
+	fnMany
+	fnSome
 )
 
 // The globals that are not like others: one that does not change, and the rounds that are left.
@@ -577,8 +702,12 @@ func (g *funcGen) terminator() {
 	}
 	switch len(to) {
 	case 0:
-		if g.IntN(8) == 0 {
+		switch g.IntN(8) {
+		case 0:
 			g.Trap(abi.TrapUnreachable)
+			return
+		case 1, 2, 3:
+			g.tailCall()
 			return
 		}
 		g.Return(g.uses(g.F.Signature().Results))
@@ -589,6 +718,32 @@ func (g *funcGen) terminator() {
 	default:
 		g.BrTable(g.use(clif.I32), to)
 	}
+}
+
+// tailCall ends the block with a tail call of a function with more parameters, or fewer, or of the function itself, which ends some time, directly or by a reference that is
+// checked.
+func (g *funcGen) tailCall() {
+	fn := []clif.FuncIndex{fnF, fnFew, fnMany, fnSome}[g.IntN(4)]
+	sig := g.F.Mod.Funcs[fn].Sig
+	if fn == fnF {
+		g.burn()
+	}
+	var callee clif.Value
+	indirect := g.IntN(2) == 0
+	if indirect {
+		other := []clif.FuncIndex{fn, fn, fn, fnLeaf}[g.IntN(4)]
+		callee = g.Select(clif.FuncRef, g.use(clif.I32), g.FuncAddr(fn), g.FuncAddr(other))
+		g.SigCheck(sig, callee)
+	}
+	var args []clif.Value
+	for _, t := range g.F.Mod.Sigs[sig].Params {
+		args = append(args, g.exact(t, g.use(t)))
+	}
+	if indirect {
+		g.ReturnCallRef(sig, callee, args)
+		return
+	}
+	g.ReturnCall(fn, args)
 }
 
 // invoke is how an engine calls a function.
@@ -691,28 +846,32 @@ var (
 
 // TestFunctions does what FuzzFunction does for random strings, which runs in an emulator, too.
 func TestFunctions(t *testing.T) {
-	executed := 0
+	executed, tails := 0, 0
 	for n := *firstFlag; n < *firstFlag+*functionsFlag && !t.Failed(); n++ {
 		var seed [32]byte
 		binary.LittleEndian.PutUint64(seed[:], n)
 		r := rand.NewChaCha8(seed)
 		b := make([]byte, r.Uint64()%1500)
 		r.Read(b)
-		if fuzzFunction(t, b) {
+		ok, tail := fuzzFunction(t, b)
+		if ok {
 			executed++
+		}
+		if ok && tail {
+			tails++
 		}
 		if t.Failed() {
 			t.Errorf("number %d", n)
 		}
 	}
-	t.Logf("%d of %d functions executed", executed, *functionsFlag)
-	if executed < int(*functionsFlag)/2 {
+	t.Logf("%d of %d functions executed, %d with tail calls", executed, *functionsFlag, tails)
+	if executed < int(*functionsFlag)/2 || tails < int(*functionsFlag)/10 {
 		t.Error("too few")
 	}
 }
 
-// fuzzFunction does it for one string. It reports whether the function was executed: some rely on checks that they lack, some do not end soon.
-func fuzzFunction(t *testing.T, b []byte) (executed bool) {
+// fuzzFunction does it for one string. It reports whether the function was executed: some rely on checks that they lack, some do not end soon; and whether it has tail calls.
+func fuzzFunction(t *testing.T, b []byte) (executed, tails bool) {
 	if len(b) > 2<<10 {
 		t.Skip("more than the largest function takes")
 	}
@@ -740,7 +899,7 @@ func fuzzFunction(t *testing.T, b []byte) (executed bool) {
 		o := compile.Options{Target: target, OptLevel: level, Regalloc: compile.Allocators()[int(pick>>4)%len(compile.Allocators())], Fixpoint: pick%5 == 0, Verify: true, Jobs: 1}
 		r, err := compile.CLIF(file.Mod, file.Body, o)
 		if errors.Is(err, backend.ErrUnsupported) {
-			return false
+			return false, false
 		}
 		if err != nil {
 			t.Fatalf("%s -O%d: %v\n%s", target, level, err, src)
@@ -754,13 +913,21 @@ func fuzzFunction(t *testing.T, b []byte) (executed bool) {
 		}
 	}
 	if g.unsafe {
-		return false
+		return false, false
 	}
-	args := [][]uint64{{0, 0, 0, 0, 0}, {uint64(g.Uint32()), g.Uint64(), uint64(g.Uint32()), g.Uint64(), 0}}
+	var some []uint64
+	for _, ty := range fn.Signature().Params {
+		x := uint64(0)
+		if ty != clif.Ref {
+			x = g.Uint64() >> (64 - ty.Bits())
+		}
+		some = append(some, x)
+	}
+	args := [][]uint64{make([]uint64, len(some)), some}
 	file := parse(src)
 	want, err := interpret(file, args, 2000, nil)
 	if err == errEndless {
-		return false
+		return false, false
 	}
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src)
@@ -777,5 +944,5 @@ func fuzzFunction(t *testing.T, b []byte) (executed bool) {
 		t.Skip(err)
 	}
 	check("native", got, err)
-	return true
+	return true, strings.Contains(fn.String(), "return_call")
 }

@@ -70,6 +70,8 @@ type Exception struct {
 	funcs  []*Func
 	// weight is about how many bytes it takes, without the exceptions among its arguments; weighed is the last count that it was part of.
 	weight, weighed uint64
+	// by is the error by which a host function has thrown it last; nil once compiled code that has caught it has thrown it again.
+	by error
 	// backtrace is the innermost frames where it left compiled code first, inner of which are of the innermost call.
 	backtrace []Frame
 	inner     int
@@ -343,6 +345,7 @@ func exceptionOpen(c *Caller) uint64 {
 	if !ok {
 		fatal("a reference to an exception is none\n")
 	}
+	x.by = nil
 	if len(x.values) > 0 {
 		s.makeRoom()
 		word = s.valid(x, word)
@@ -354,7 +357,7 @@ func exceptionOpen(c *Caller) uint64 {
 // raise is the helper waot_raise.
 func raise(c *Caller) uint64 {
 	at := c.thrower().currentOf()
-	return c.throw(&at, nil, nil)
+	return c.throw(&at, nil)
 }
 
 // thrownBy returns the exception that a host function has thrown by its error, or nil.
@@ -366,9 +369,9 @@ func (s *Store) thrownBy(err error) *Exception {
 	return nil
 }
 
-// throw unwinds the activation, which native code has left by a call, to the innermost handler: with the exception under way at from, or, if that is nil, with x, which a host function has thrown by err.
+// throw unwinds the activation, which native code has left by a call, to the innermost handler: with the exception under way at from, or, if that is nil, with x, which a host function has thrown.
 // Without a handler it gives up the activation.
-func (c *Caller) throw(from *current, x *Exception, err error) uint64 {
+func (c *Caller) throw(from *current, x *Exception) uint64 {
 	s := c.store
 	if s.cancelled.Load() != 0 || c.cancel.hasEnded() {
 		return c.giveUp(s.cancelError(false))
@@ -384,16 +387,15 @@ func (c *Caller) throw(from *current, x *Exception, err error) uint64 {
 		word = from.ref()
 		if x, _ = s.Extern(word).(*Exception); x == nil {
 			x = from.load()
-			err = x
 		}
 	}
 	switch {
 	case !caught:
 		c.left(x)
-		if err == nil {
-			err = x
+		if x.by != nil {
+			return c.giveUp(x.by)
 		}
-		return c.giveUp(err)
+		return c.giveUp(x)
 	case x != nil:
 		if err := s.land(u.inst.currentOf(), x, word, from == nil); err != nil {
 			return c.giveUp(err)
@@ -500,5 +502,6 @@ func (c *Caller) throwFromHost(x *Exception, err error, top int) uint64 {
 		s.leaveHost(c)
 	}
 	s.scratchTop = top
-	return c.throw(nil, x, err)
+	x.by = err
+	return c.throw(nil, x)
 }

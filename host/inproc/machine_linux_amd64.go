@@ -60,7 +60,8 @@ func atEntry(i *Instance, pc uintptr) bool {
 		return false
 	}
 	d := pc - i.base - uintptr(i.module.meta.Funcs[n].Text)
-	return d == 0 || d == 4 && string(bytesAt(pc-4, 4)) == "\xf3\x0f\x1e\xfa" || string(bytesAt(pc, uintptr(len(insnTouchFar)))) == insnTouchFar
+	left := i.base + i.module.length[Text] - pc // behind it there may be no memory
+	return d == 0 || d == 4 && string(bytesAt(pc-4, 4)) == "\xf3\x0f\x1e\xfa" || string(bytesAt(pc, min(left, uintptr(len(insnTouchFar))))) == insnTouchFar
 }
 
 // insnTouchFar is how cmp [rsp+displacement], rsp begins if the displacement has four bytes. With one it is the first instruction.

@@ -32,7 +32,7 @@ static int64_t number;
 static int mode, reached;
 static waot_ref seen;
 
-enum { RETURN, THROW_HOST, THROW_E, THROW_OTHER, THROW_FURTHER, TRAP, PASS, LOOP, CATCH };
+enum { RETURN, THROW_HOST, THROW_E, THROW_OTHER, THROW_FURTHER, TRAP, PASS, LOOP, CATCH, NOTHING, STALE };
 
 /* What callbacks call in waot_try. */
 static void throw_it(void *n) { exn_throw(*(int32_t *)n); }
@@ -66,6 +66,8 @@ int32_t env_callback(int32_t n)
 			waot_rethrow(inner.exception);
 		}
 		break;
+	case NOTHING: waot_rethrow(0);
+	case STALE: waot_rethrow(seen);
 	case CATCH:
 		if (waot_try(&inner, throw_it, &n) == WAOT_EXCEPTION && waot_exception_tag(inner.exception) == exn_e())
 			return (int32_t)waot_exception_args(inner.exception, NULL)[0] + 1;
@@ -452,8 +454,19 @@ int main(int argc, char **argv)
 	if (argc > 1) {
 		int32_t n = 1;
 		mode = THROW_HOST;
+		if (strcmp(argv[1], "nothing") == 0)
+			mode = NOTHING;
+		if (strcmp(argv[1], "stale") == 0) {
+			mode = STALE;
+			struct exn_exports x;
+			CHECK(exn_new(&x, &imports, &trap) == 0);
+			seen = x.keep(1);
+			exn_delete(&x);
+		}
 		if (strcmp(argv[1], "callback") == 0)
 			exn_calls_bare(1);
+		if (mode != THROW_HOST)
+			exn_calls(1, 0); /* which catches everything */
 		throw_it(&n);
 	}
 	struct exnuser_imports user;

@@ -43,6 +43,8 @@ func deeds() []deed {
 		{"other stores", 2, (*world).other},
 		{"WASI programs", 1, (*world).useWASI},
 		{"functions made", 2, (*world).newFunc},
+		{"exceptions made", 2, func(w *world) { w.newException() }},
+		{"exceptions forgotten", 3, (*world).forgetException},
 		{"closings of instances", 1, (*world).closeInstance},
 		{"resets", 1, (*world).reset},
 		{"comparisons", 2, func(w *world) { w.compare() }},
@@ -206,7 +208,7 @@ func (w *world) release() {
 		return
 	}
 	n := w.r.IntN(len(w.claims))
-	w.checkRef("a word that is claimed", w.store.Extern(w.claims[n].word), w.claims[n].ref)
+	w.checkHandle("a word that is claimed", w.store.Extern(w.claims[n].word), w.claims[n].ref)
 	w.store.Release(w.claims[n].word)
 	w.claims[n] = w.claims[len(w.claims)-1]
 	w.claims = w.claims[:len(w.claims)-1]
@@ -219,7 +221,7 @@ func (w *world) useOldWord() {
 	}
 	k := w.words[w.r.IntN(len(w.words))]
 	if v := w.store.Extern(k.word); v != nil {
-		w.checkRef("an old word", v, k.ref)
+		w.checkHandle("an old word", v, k.ref)
 	}
 }
 
@@ -240,7 +242,7 @@ func (w *world) useForeignWord() {
 	if f := w.store.FuncOf(x); f != nil {
 		w.fail("a word of another store stands for function %v", f.Type())
 	}
-	f := live(w, w.funcs, func(f *funcItem) bool { return strings.ContainsAny(f.signature().params, "rx") })
+	f := live(w, w.funcs, func(f *funcItem) bool { return strings.ContainsAny(f.signature().params, references) })
 	if f == nil {
 		return
 	}
@@ -256,7 +258,7 @@ func (w *world) useForeignWord() {
 // refAmong returns the number of one of the references among types, which has some.
 func (w *world) refAmong(types string) int {
 	for {
-		if i := w.r.IntN(len(types)); strings.ContainsRune("rx", rune(types[i])) {
+		if i := w.r.IntN(len(types)); strings.ContainsRune(references, rune(types[i])) {
 			return i
 		}
 	}
@@ -391,6 +393,8 @@ func value0(t byte) host.Value {
 		return host.Ref(nil)
 	case 'r':
 		return host.FuncRef(nil)
+	case 'e':
+		return host.ExnRef(nil)
 	}
 	return numberValue(t, 0)
 }

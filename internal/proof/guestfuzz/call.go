@@ -23,6 +23,8 @@ func (w *world) argument(t byte, words bool) (a argument) {
 	switch t {
 	case 'x':
 		return w.reference(words)
+	case 'e':
+		return w.exceptionArgument(words)
 	case 'r':
 		if len(w.funcs) > 0 && w.r.IntN(4) != 0 {
 			f := w.funcs[w.r.IntN(len(w.funcs))]
@@ -50,6 +52,9 @@ func (w *world) reference(words bool) argument {
 	case 1:
 		if n := len(w.scopes); words && n > 0 && len(w.scopes[n-1].words) > 0 {
 			k := w.scopes[n-1].words[w.r.IntN(len(w.scopes[n-1].words))]
+			if k.ref.exn != nil {
+				return null
+			}
 			return argument{value{ref: k.ref}, host.Ref(nil), k.word}
 		}
 		return null
@@ -65,12 +70,17 @@ func (w *world) reference(words bool) argument {
 		var err error
 		a.word, err = w.store.ExternRef(v)
 		w.must(err, "ExternRef")
-		if !w.inside() {
-			w.claims = append(w.claims, knownWord{a.word, a.model.ref})
-		}
-		w.see(a.word, a.model.ref)
+		w.made(a.word, a.model.ref)
 	}
 	return a
+}
+
+// made notes a word that was made for a handle: outside of all calls it is claimed.
+func (w *world) made(word uint64, h *handle) {
+	if !w.inside() {
+		w.claims = append(w.claims, knownWord{word, h})
+	}
+	w.see(word, h)
 }
 
 // somewhere returns the Go value of a random place, nil if that is null.
@@ -228,9 +238,14 @@ func valueOf(t byte, x any) host.Value {
 		return host.F64(x)
 	case *host.Func:
 		return host.FuncRef(x)
+	case *host.Exception:
+		return host.ExnRef(x)
 	}
-	if t == 'r' {
+	switch t {
+	case 'r':
 		return host.FuncRef(nil)
+	case 'e':
+		return host.ExnRef(nil)
 	}
 	return host.Ref(x)
 }
@@ -310,6 +325,13 @@ func (w *world) finish(a *activation, err error, check func(want []value)) {
 		}
 		w.checkBacktrace("a trap", trap.Backtrace, len(w.acts))
 		w.count("trap " + trap.Code.String())
+	case isThrown(err):
+		e := w.run(a, ^uint64(0))
+		if e.kind != eventThrow || a.mustEnd {
+			w.fail("a call gives %v, the model came to %v (context ended: %v)", err, e.kind, a.mustEnd)
+		}
+		w.checkThrown(err, e)
+		w.count("exceptions that leave calls")
 	default:
 		w.fail("a call gives %v", err)
 	}
@@ -351,7 +373,13 @@ func (w *world) onGoroutine(f func()) {
 	}
 }
 
-// claimed reports whether a word of a handle is retained.
+// claimed reports whether a word of a handle may be retained.
 func (w *world) claimed(h *handle) bool {
-	return slices.ContainsFunc(w.claims, func(k knownWord) bool { return k.ref == h })
+	return slices.ContainsFunc(w.claims, func(k knownWord) bool { return k.ref.origin() == h.origin() })
+}
+
+// isThrown reports whether the error of a call is an exception.
+func isThrown(err error) bool {
+	var x *host.Exception
+	return errors.As(err, &x)
 }

@@ -19,7 +19,7 @@ type encoder struct {
 }
 
 // encode returns a program in the binary format. Its imports are of module "env": functions h0, h1 and so on,
-// "memory", tables t0, tables and globals g0 by their numbers. Everything is exported: the
+// "memory", tables t0, tags e0 and globals g0 by their numbers. Everything is exported: the
 // functions, imports first, as f0, f1 and so on, the rest under the names of imports.
 func (p *program) encode() []byte {
 	e := &encoder{p: p}
@@ -46,11 +46,7 @@ func (p *program) encode() []byte {
 	if p.start >= 0 {
 		start = [][]byte{uleb(uint64(len(p.imports) + p.start))}
 	}
-	var types [][]byte // made last, when all are known
-	for _, s := range e.types {
-		types = append(types, append(append([]byte{0x60}, valTypes(s.params)...), valTypes(s.results)...))
-	}
-	var tables, memories, globals [][]byte
+	var tables, memories, tags, globals [][]byte
 	for _, t := range p.tables {
 		if !t.imported {
 			tables = append(tables, append([]byte{valType(t.elem)}, limitBytes(t.min, t.max, t.hasMax)...))
@@ -58,6 +54,15 @@ func (p *program) encode() []byte {
 	}
 	if !p.memory.imported {
 		memories = [][]byte{limitBytes(p.memory.min, p.memory.max, p.memory.hasMax)}
+	}
+	for _, t := range p.tags {
+		if !t.imported {
+			tags = append(tags, e.tagType(t))
+		}
+	}
+	var types [][]byte // made last, when all are known
+	for _, s := range e.types {
+		types = append(types, append(append([]byte{0x60}, valTypes(s.params)...), valTypes(s.results)...))
 	}
 	for _, g := range p.globals {
 		if !g.imported {
@@ -69,6 +74,7 @@ func (p *program) encode() []byte {
 	section(3, funcs)
 	section(4, tables)
 	section(5, memories)
+	section(secTag, tags)
 	section(6, globals)
 	section(7, exports)
 	section(secStart, start)
@@ -82,6 +88,7 @@ func (p *program) encode() []byte {
 const (
 	secStart     = 8
 	secDataCount = 12
+	secTag       = 13
 )
 
 func (e *encoder) typeIndex(s signature) uint64 {
@@ -115,6 +122,11 @@ func (e *encoder) imports() (out [][]byte) {
 			add(fmt.Sprintf("g%d", n), 3, globalType(g))
 		}
 	}
+	for n, t := range p.tags {
+		if t.imported {
+			add(fmt.Sprintf("e%d", n), 4, e.tagType(t))
+		}
+	}
 	return out
 }
 
@@ -132,7 +144,15 @@ func (e *encoder) exports() (out [][]byte) {
 	for n := range e.p.globals {
 		add(fmt.Sprintf("g%d", n), 3, n)
 	}
+	for n := range e.p.tags {
+		add(fmt.Sprintf("e%d", n), 4, n)
+	}
 	return out
+}
+
+// tagType is a tag as declared: the attribute of exceptions and the type.
+func (e *encoder) tagType(t tagDef) []byte {
+	return append([]byte{0}, uleb(e.typeIndex(signature{params: t.params}))...)
 }
 
 // tableIndex returns the number of table n in the module, where imported ones come first. Globals are in this order anyway.
@@ -209,6 +229,8 @@ const (
 	wI32Const, wI64Const, wF32Const, wF64Const, wI32Eqz, wI64Eqz, wI64Eq              = 0x41, 0x42, 0x43, 0x44, 0x45, 0x50, 0x51
 	wI32Sub, wI32And, wI64Add, wI64Sub, wI64Mul, wI64DivS, wI64And, wI64Xor, wI64Rotl = 0x6b, 0x71, 0x7c, 0x7d, 0x7e, 0x7f, 0x83, 0x85, 0x89
 	wF64Add, wI32WrapI64, wI32TruncF64S, wF32ConvertI32U, wF64ConvertI32U             = 0xa0, 0xa7, 0xaa, 0xb3, 0xb8
+	wTry, wCatch, wThrow, wThrowRef, wReturnCall, wReturnCallIndirect                 = 0x06, 0x07, 0x08, 0x0a, 0x12, 0x13
+	wCatchAll, wTryTable                                                              = 0x19, 0x1f
 	wI64ExtendI32U, wRefNull, wRefIsNull, wRefFunc, wPrefix, wVoid                    = 0xad, 0xd0, 0xd1, 0xd2, 0xfc, 0x40
 	// Behind wPrefix.
 	wMemoryInit, wDataDrop, wMemoryCopy, wMemoryFill, wTableInit, wElemDrop, wTableCopy, wTableGrow, wTableSize, wTableFill = 8, 9, 10, 11, 12, 13, 14, 15, 16, 17
@@ -227,6 +249,19 @@ func (e *encoder) i64(v int64) { e.b = append(append(e.b, wI64Const), sleb(v)...
 
 // get pushes a local.
 func (e *encoder) get(n int) { e.op(wLocalGet, n) }
+
+func (e *encoder) getAll(locals []int) {
+	for _, n := range locals {
+		e.get(n)
+	}
+}
+
+// setAll takes values off, the last first.
+func (e *encoder) setAll(locals []int) {
+	for n := len(locals) - 1; n >= 0; n-- {
+		e.op(wLocalSet, locals[n])
+	}
+}
 
 // masked pushes the lower half of an i64 local & mask.
 func (e *encoder) masked(local int, mask int64) {
@@ -251,7 +286,7 @@ func (e *encoder) body(f *function) []byte {
 	}
 	for n := range f.body {
 		a := &f.body[n]
-		if a.op != opLoop && a.op != opEnd {
+		if !a.isBracket() {
 			e.op(wGlobalGet, globalStep)
 			e.i64(1)
 			e.op(wI64Add)
@@ -363,11 +398,78 @@ func (e *encoder) action(f *function, a *action) {
 			e.op(wI64Xor)
 		}
 		e.op(wLocalSet, a.d)
-	case opCall, opIndirect, opTrap, opSpin:
+	case opTry:
+		e.try(a)
+	case opTryEnd:
+		e.catch(&f.body[a.t])
+	case opCall, opIndirect, opTail, opTailIndirect, opTrap, opSpin, opThrow, opThrowRef:
 		e.leave(a)
 	default:
 		e.access(a)
 	}
+}
+
+// try begins a block that catches: around it is a block for each clause, with what the clause brings, the first one innermost, and one whose end is where the code goes on.
+func (e *encoder) try(a *action) {
+	if a.legacy {
+		e.op(wTry, wVoid)
+		return
+	}
+	e.op(wBlock, wVoid)
+	for n := len(a.clauses) - 1; n >= 0; n-- {
+		e.b = append(append(e.b, wBlock), sleb(int64(e.typeIndex(signature{results: e.brings(&a.clauses[n])})))...)
+	}
+	e.op(wTryTable, wVoid, len(a.clauses))
+	for n := range a.clauses {
+		c := &a.clauses[n]
+		kind := b2i(c.ref)
+		if c.tag < 0 {
+			e.op(byte(2+kind), n)
+		} else {
+			e.op(byte(kind), c.tag, n)
+		}
+	}
+}
+
+// brings are the types of what a clause leaves.
+func (e *encoder) brings(c *clause) (types string) {
+	if c.tag >= 0 {
+		types = e.p.tags[c.tag].params
+	}
+	if c.ref {
+		types += "e"
+	}
+	return types
+}
+
+// catch ends what try has begun.
+func (e *encoder) catch(try *action) {
+	last := len(try.clauses) - 1
+	if !try.legacy {
+		e.op(wEnd)
+		e.op(wBr, last+1)
+	}
+	for n := range try.clauses {
+		c := &try.clauses[n]
+		switch {
+		case !try.legacy:
+			e.op(wEnd)
+		case c.tag < 0:
+			e.op(wCatchAll)
+		default:
+			e.op(wCatch, c.tag)
+		}
+		if c.ref {
+			e.op(wLocalSet, c.exn)
+		}
+		e.setAll(c.dests)
+		e.i64(c.k)
+		e.op(wLocalSet, c.mark)
+		if !try.legacy {
+			e.op(wBr, last-n)
+		}
+	}
+	e.op(wEnd)
 }
 
 // zero pushes the zero of a type.
@@ -389,19 +491,26 @@ func (e *encoder) zero(t byte) {
 // leave encodes actions that call functions or end this one.
 func (e *encoder) leave(a *action) {
 	switch a.op {
-	case opCall, opIndirect:
-		for _, n := range a.args {
-			e.get(n)
+	case opCall, opIndirect, opTail, opTailIndirect:
+		e.getAll(a.args)
+		direct, indirect := byte(wCall), byte(wCallIndirect)
+		if a.isTail() {
+			direct, indirect = wReturnCall, wReturnCallIndirect
 		}
-		if a.op == opCall {
-			e.op(wCall, a.t)
+		if a.op == opCall || a.op == opTail {
+			e.op(direct, a.t)
 		} else {
 			e.masked(a.a, a.k)
-			e.op(wCallIndirect, int(e.typeIndex(e.p.sigOf(a.t))), e.p.tableIndex(0))
+			e.op(indirect, int(e.typeIndex(e.p.sigOf(a.t))), e.p.tableIndex(0))
 		}
-		for n := len(a.dests) - 1; n >= 0; n-- {
-			e.op(wLocalSet, a.dests[n])
-		}
+		e.setAll(a.dests)
+	case opThrow:
+		e.op(wGlobalGet, globalStep)
+		e.getAll(a.args)
+		e.op(wThrow, a.t)
+	case opThrowRef:
+		e.get(a.a)
+		e.op(wThrowRef)
 	case opSpin:
 		e.op(wCall, cancelImport)
 		e.op(wIf, wVoid)
@@ -553,8 +662,14 @@ func (p *program) elem(a *action) int {
 	return -1
 }
 
-func valType(letter byte) byte {
-	return abi.ValTypeByLetter(letter).Code()
+func valType(letter byte) byte { return abiType(letter).Code() }
+
+// abiType is the type of a letter.
+func abiType(letter byte) abi.ValType {
+	if letter == 'e' {
+		return abi.ExnRef
+	}
+	return abi.ValTypeByLetter(letter)
 }
 
 func valTypes(letters string) []byte {

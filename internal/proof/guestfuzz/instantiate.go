@@ -71,9 +71,10 @@ func (w *world) link(p *program) (i *instance, imports host.Imports, ok bool) {
 	env := map[string]any{}
 	i = &instance{prog: p, elems: make([][]value, len(p.elems)), datas: make([][]byte, len(p.datas))}
 	for n, s := range p.imports {
-		f := live(w, w.funcs, func(f *funcItem) bool { return f.signature() == s })
+		others := w.r.IntN(2) == 0 // of other instances only, so that calls and tail calls lead there
+		f := live(w, w.funcs, func(f *funcItem) bool { return f.signature() == s && (f.host == nil || !others) })
 		switch {
-		case n == cancelImport || f == nil || w.r.IntN(3) != 0:
+		case n == cancelImport || f == nil || !others && w.r.IntN(3) != 0:
 			h := &hostFunc{signature: s, cancels: n == cancelImport, w: w}
 			f = h.item()
 			env[exportName('h', n)] = h.makeFunc()
@@ -84,6 +85,14 @@ func (w *world) link(p *program) (i *instance, imports host.Imports, ok bool) {
 	}
 	for n := range p.funcs {
 		i.funcs = append(i.funcs, &funcItem{inst: i, n: len(p.imports) + n})
+	}
+	for n, d := range p.tags {
+		t := &tagItem{params: d.params}
+		if d.imported {
+			t = w.tagFor(d)
+			env[exportName('e', n)] = t.real
+		}
+		i.tags = append(i.tags, t)
 	}
 	for n, d := range p.tables {
 		t := &tableItem{elem: d.elem}
@@ -146,12 +155,8 @@ func (w *world) tableFor(d tableDef) *tableItem {
 		return t
 	}
 	t = &tableItem{elem: d.elem, limits: w.newLimits(d.min, d.max, d.hasMax)}
-	elem := host.TypeExternRef
-	if d.elem == 'r' {
-		elem = host.TypeFuncRef
-	}
 	var err error
-	t.real, err = w.store.NewTable(elem, t.limits)
+	t.real, err = w.store.NewTable(host.ValType(abiType(d.elem)), t.limits)
 	over := w.exceeded(usage{tables: 1, elements: t.limits.Min})
 	if t.limits.Min > w.limits.elements {
 		over = append(over, "table elements")
@@ -160,6 +165,19 @@ func (w *world) tableFor(d tableDef) *tableItem {
 		return nil
 	}
 	w.addTable(t)
+	return t
+}
+
+func (w *world) tagFor(d tagDef) *tagItem {
+	t := live(w, w.tags, func(t *tagItem) bool { return t.real != nil && t.params == d.params })
+	if t != nil && w.r.IntN(4) != 0 {
+		return t
+	}
+	t = &tagItem{params: d.params}
+	var err error
+	t.real, err = w.store.NewTag(hostTypes(d.params)...)
+	w.must(err, "NewTag")
+	w.tags = append(w.tags, t)
 	return t
 }
 
@@ -230,11 +248,17 @@ func (w *world) own(i *instance) {
 			w.globals = append(w.globals, i.globals[n])
 		}
 	}
+	for n, d := range p.tags {
+		if !d.imported {
+			w.tags = append(w.tags, i.tags[n])
+		}
+	}
 }
 
 // meet records the exports of an instance.
 func (w *world) meet(i *instance, real *host.Instance) {
 	i.real = real
+	w.count("instances")
 	p := i.prog
 	for n, f := range i.funcs {
 		have, err := real.Func(exportName('f', n))
@@ -247,7 +271,7 @@ func (w *world) meet(i *instance, real *host.Instance) {
 			w.know(f)
 		}
 	}
-	if n := len(real.Exports()); n != len(i.funcs)+len(i.tables)+len(i.globals)+1 {
+	if n := len(real.Exports()); n != len(i.funcs)+len(i.tables)+len(i.globals)+len(i.tags)+1 {
 		w.fail("%d exports", n)
 	}
 	var err error
@@ -266,6 +290,14 @@ func (w *world) meet(i *instance, real *host.Instance) {
 			i.globals[n].real, err = real.Global(exportName('g', n))
 			w.must(err, "Instance.Global")
 		}
+	}
+	for n, t := range i.tags {
+		have, err := real.Tag(exportName('e', n))
+		w.must(err, "Instance.Tag")
+		if t.real != nil && t.real != have {
+			w.fail("tag %d is exported as another", n)
+		}
+		t.real = have
 	}
 	w.compare()
 }
@@ -313,6 +345,16 @@ func (w *world) misfit(name string, x any) any {
 			w.must(err, "NewFunc")
 		}
 		return f
+	case 'e':
+		params := x.(*host.Tag).Params()
+		if w.r.IntN(2) == 0 {
+			t, err := w.store.NewTag(append(params, host.TypeF64)...)
+			w.must(err, "NewTag")
+			return t
+		}
+		t, err := other.NewTag(params...)
+		w.must(err, "NewTag")
+		return t
 	case 't':
 		elem := x.(*host.Table).Elem()
 		t, err := other.NewTable(elem, x.(*host.Table).Limits())
@@ -323,7 +365,7 @@ func (w *world) misfit(name string, x any) any {
 		w.must(err, "NewMemory")
 		return m
 	}
-	g, err := other.NewGlobal(!x.(*host.Global).Mutable(), value0("ilfdrx"[w.r.IntN(6)]))
+	g, err := other.NewGlobal(!x.(*host.Global).Mutable(), value0(valueTypes[w.r.IntN(len(valueTypes))]))
 	w.must(err, "NewGlobal")
 	return g
 }

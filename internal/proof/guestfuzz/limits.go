@@ -28,7 +28,7 @@ const noLimit = math.MaxInt32
 // randomLimits are small, so that they are reached, and absurdly small at times.
 func randomLimits(r *rand.Rand, noCollectAlways bool) limits {
 	l := limits{
-		pages: []uint64{1, 2, 3, 5, 9, 12}[r.IntN(6)], elements: []uint64{1, 4, 8, 12, 30, 200}[r.IntN(6)],
+		pages: []uint64{1, 2, 3, 5, 9, 12}[r.IntN(6)], elements: []uint64{1, 8, 12, 30, 60, 200}[r.IntN(6)],
 		allPages: rarely(r, 2, 6, 20), allElements: rarely(r, 16, 40, 200), memories: int(rarely(r, 1, 2, 4)), tables: int(rarely(r, 2, 4, 9)),
 		globals: int(rarely(r, ownGlobals, 12, 20)), hostDepth: int(rarely(r, 1, 2, 5)), hostStackFull: r.IntN(20) == 0,
 		instances: []int{noLimit, noLimit, 1, 2, 5}[r.IntN(5)],

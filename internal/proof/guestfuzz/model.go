@@ -8,16 +8,17 @@ import (
 	"github.com/waot-project/waot/host"
 )
 
-// handle is an externref as compiled code has it: a word that stands for token number tok.
+// handle is an externref or exnref as compiled code has it: a word that stands for token number tok, or for an exception.
 type handle struct {
 	tok  uint64
-	pins int // claims of Go code
+	exn  *exception
+	from *handle // that this may be the same as; see like
 }
 
 // value is a value of any type.
 type value struct {
 	bits uint64    // of a number
-	ref  *handle   // of an externref, nil is null
+	ref  *handle   // of an externref or exnref, nil is null
 	fn   *funcItem // of a funcref, nil is null
 }
 
@@ -64,6 +65,7 @@ type instance struct {
 	mem     *memoryItem
 	tables  []*tableItem
 	globals []*globalItem
+	tags    []*tagItem
 	funcs   []*funcItem // imports first, which are those of others
 	elems   [][]value   // nil once dropped
 	datas   [][]byte
@@ -90,12 +92,13 @@ const (
 	eventReturn eventKind = iota // values are the results
 	eventHost                    // a call of fn with values
 	eventTrap                    // trap
+	eventThrow                   // thrown is caught by none
 	eventSpin                    // loops for ever
 	eventStep                    // the step at which it should stop comes next
 )
 
 func (k eventKind) String() string {
-	return [...]string{"a return", "a call of the host", "a trap", "a loop without end", "the action in question"}[k]
+	return [...]string{"a return", "a call of the host", "a trap", "an exception", "a loop without end", "the action in question"}[k]
 }
 
 type event struct {
@@ -103,6 +106,7 @@ type event struct {
 	fn     *funcItem
 	values []value
 	trap   host.TrapCode
+	thrown throwing
 }
 
 // activation is a call from Go, or the instantiation of inst.
@@ -120,7 +124,8 @@ type activation struct {
 	begun    bool   // of init: segments have been applied
 	segment  func() // called in front of each active segment, if not nil
 
-	callState // of the real call
+	throws    *throwing // by a function of the host that is about to return
+	callState           // of the real call
 }
 
 // step returns the number of actions done in the store.
@@ -169,6 +174,10 @@ func (a *activation) deliver(results []value) {
 	}
 	f := &a.frames[len(a.frames)-1]
 	body := &f.fn.body[f.pc]
+	if body.isTail() {
+		a.leaveWith(results)
+		return
+	}
 	if body.op == opSpin {
 		if results[0].bits != 0 {
 			a.spinning = true
@@ -218,6 +227,9 @@ func (w *world) run(a *activation, until uint64) event {
 			if f.locals[act.d].bits--; f.locals[act.d].bits != 0 {
 				f.pc = act.t
 			}
+			f.pc++
+			continue
+		case opTry, opTryEnd:
 			f.pc++
 			continue
 		}
@@ -318,7 +330,19 @@ func (w *world) perform(a *activation, f *frame, act *action) (e event, ok bool)
 			sum ^= l[act.a+n].bits
 		}
 		l[act.d] = value{bits: sum}
-	case opCall, opIndirect, opSpin:
+	case opThrow:
+		args := []value{{bits: w.step()}}
+		for _, n := range act.args {
+			args = append(args, l[n].like())
+		}
+		return w.throw(a, throwing{exn: &exception{tag: f.inst.tags[act.t], args: args}})
+	case opThrowRef:
+		h := l[act.a].ref
+		if h == nil {
+			return a.trap(host.TrapNullReference), true
+		}
+		return w.throw(a, throwing{exn: h.exn, ref: h})
+	case opCall, opIndirect, opTail, opTailIndirect, opSpin:
 		return w.performCall(a, f, act)
 	case opTrap:
 		return a.trap([numTraps]host.TrapCode{host.TrapUnreachable, host.TrapIntegerDivideByZero, host.TrapIntegerOverflow, host.TrapBadConversion,
@@ -341,9 +365,9 @@ func (w *world) performCall(a *activation, f *frame, act *action) (e event, ok b
 	switch act.op {
 	case opSpin:
 		callee = f.inst.funcs[cancelImport]
-	case opCall:
+	case opCall, opTail:
 		callee = f.inst.funcs[act.t]
-	case opIndirect:
+	case opIndirect, opTailIndirect:
 		t := f.inst.tables[0]
 		i := index(f, act.a, act.k)
 		switch {
@@ -359,6 +383,16 @@ func (w *world) performCall(a *activation, f *frame, act *action) (e event, ok b
 	args := make([]value, len(act.args))
 	for i, n := range act.args {
 		args[i] = f.locals[n]
+	}
+	switch {
+	case !act.isTail():
+	case callee.host != nil: // it is called
+		w.count("tail calls of the host")
+	default:
+		if callee.inst != f.inst {
+			w.count("tail calls of other instances")
+		}
+		a.frames = a.frames[:len(a.frames)-1]
 	}
 	if a.invoke(callee, args) {
 		return event{kind: eventHost, fn: a.pending, values: args}, true
@@ -529,7 +563,7 @@ func (i *instance) applySegments(segment func()) (code host.TrapCode, ok bool) {
 	for n := len(importedGlobals(p)); n < len(p.globals); n++ {
 		g := &p.globals[n]
 		switch {
-		case g.typ != 'r' && g.typ != 'x':
+		case g.typ != 'r' && g.typ != 'x' && g.typ != 'e':
 			i.globals[n].v = value{bits: g.init}
 		case g.typ == 'x' && g.init == 1:
 			i.globals[n].v = i.globals[globalSeed].v

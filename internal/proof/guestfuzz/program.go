@@ -6,8 +6,11 @@ import (
 	"strings"
 )
 
-// Types are letters: i, l, f, d, r, x for i32, i64, f32, f64, funcref, externref.
-const valueTypes = "ilfdrx"
+// Types are letters: i, l, f, d, r, x, e for i32, i64, f32, f64, funcref, externref, exnref.
+const valueTypes = "ilfdrxe"
+
+// references are those that are words of a store.
+const references = "rxe"
 
 // signature is the type of a function.
 type signature struct{ params, results string }
@@ -20,6 +23,7 @@ type program struct {
 	memory  memoryDef
 	tables  []tableDef
 	globals []globalDef
+	tags    []tagDef // imported ones first
 	elems   []elemDef
 	datas   []dataDef
 	start   int // of funcs; -1 is none
@@ -52,7 +56,7 @@ type memoryDef struct {
 }
 
 type tableDef struct {
-	elem     byte // r or x
+	elem     byte // r, x or e
 	min, max uint64
 	hasMax   bool
 	imported bool
@@ -64,8 +68,17 @@ type globalDef struct {
 	init              uint64 // of a number; an externref begins as globalSeed if it is 1
 }
 
+// tagDef is a tag. The first parameter is an i64, which tells exceptions from each other.
+type tagDef struct {
+	params   string
+	imported bool
+}
+
+// tagParams are what programs choose from. Some are more than other programs have room for.
+var tagParams = [...]string{"l", "lx", "lid", "lxre", "le", "lllllllllllxl"}
+
 // elemDef is an element segment. Function references are numbers of functions, host references are
-// globalSeed; -1 is null.
+// globalSeed; -1 is null, as all references to exceptions are.
 type elemDef struct {
 	elem   byte
 	items  []int
@@ -84,44 +97,61 @@ type dataDef struct {
 type op uint8
 
 const (
-	opEnter      op = iota // count, and return zeros if there is no fuel, else take some
-	opEnterFree            // count
-	opConst                // d[l] = k
-	opArith                // d[l] = a[l] (arithmetic k) b[l]
-	opConvert              // d[i, f, d] = lower half of a[l], of which k bits
-	opExtend               // d[l] = a[i], as an unsigned number
-	opLoad                 // d[l] = memory[a[l] & k]
-	opStore                // memory[a[l] & k] = b[l]
-	opMemorySize           // d[i]
-	opMemoryGrow           // d[i] = by a[l] & k
-	opMemoryFill           // from a[l] & k, c[l] & 255 bytes, of b[l]
-	opMemoryCopy           // to a[l] & k, from b[l] & k, c[l] & 255 bytes
-	opMemoryInit           // to a[l] & k, from b[l] & 15, c[l] & 15 bytes of segment t
-	opDataDrop             // t
-	opGlobalGet            // d = global t
-	opGlobalSet            // global t = a
-	opTableGet             // d = table t [a[l] & k]
-	opTableSet             // table t [a[l] & k] = b
-	opTableSize            // d[i] of table t
-	opTableGrow            // d[i] = table t by a[l] & k, of b
-	opTableFill            // table t from a[l] & k, c[l] & 3 elements, of b
-	opTableCopy            // table t to a[l] & k, from u at b[l] & k, c[l] & 3 elements
-	opTableInit            // table t to a[l] & k, from b[l] & 1 of segment u, c[l] & 3 elements
-	opElemDrop             // t
-	opNull                 // d[r, x] = null
-	opIsNull               // d[i] = a[r, x] is null
-	opRefFunc              // d[r] = function t
-	opMove                 // d = a, of one type
-	opCall                 // dests = function t (args)
-	opIndirect             // dests = table 0 [a[l] & k] (args), of signature t of the program
-	opTrap                 // trap k, by a[l] if it is an access
-	opSpin                 // call cancelImport, and if that gives 1, go around for ever in manner k
-	opReturn               // return the results
-	opLoop                 // go k times around the actions up to the next opEnd; d[i] counts
-	opEnd                  // of the opLoop at t, which d[i] counts down
-	opSpread               // k locals from d on = a[l] times odd numbers
-	opGather               // d[l] = that of k locals from a on
+	opEnter        op = iota // count, and return zeros if there is no fuel, else take some
+	opEnterFree              // count
+	opConst                  // d[l] = k
+	opArith                  // d[l] = a[l] (arithmetic k) b[l]
+	opConvert                // d[i, f, d] = lower half of a[l], of which k bits
+	opExtend                 // d[l] = a[i], as an unsigned number
+	opLoad                   // d[l] = memory[a[l] & k]
+	opStore                  // memory[a[l] & k] = b[l]
+	opMemorySize             // d[i]
+	opMemoryGrow             // d[i] = by a[l] & k
+	opMemoryFill             // from a[l] & k, c[l] & 255 bytes, of b[l]
+	opMemoryCopy             // to a[l] & k, from b[l] & k, c[l] & 255 bytes
+	opMemoryInit             // to a[l] & k, from b[l] & 15, c[l] & 15 bytes of segment t
+	opDataDrop               // t
+	opGlobalGet              // d = global t
+	opGlobalSet              // global t = a
+	opTableGet               // d = table t [a[l] & k]
+	opTableSet               // table t [a[l] & k] = b
+	opTableSize              // d[i] of table t
+	opTableGrow              // d[i] = table t by a[l] & k, of b
+	opTableFill              // table t from a[l] & k, c[l] & 3 elements, of b
+	opTableCopy              // table t to a[l] & k, from u at b[l] & k, c[l] & 3 elements
+	opTableInit              // table t to a[l] & k, from b[l] & 1 of segment u, c[l] & 3 elements
+	opElemDrop               // t
+	opNull                   // d[r, x] = null
+	opIsNull                 // d[i] = a[r, x] is null
+	opRefFunc                // d[r] = function t
+	opMove                   // d = a, of one type
+	opCall                   // dests = function t (args)
+	opIndirect               // dests = table 0 [a[l] & k] (args), of signature t of the program
+	opTrap                   // trap k, by a[l] if it is an access
+	opSpin                   // call cancelImport, and if that gives 1, go around for ever in manner k
+	opReturn                 // return the results
+	opLoop                   // go k times around the actions up to the next opEnd; d[i] counts
+	opEnd                    // of the opLoop at t, which d[i] counts down
+	opSpread                 // k locals from d on = a[l] times odd numbers
+	opGather                 // d[l] = that of k locals from a on
+	opTry                    // catch by clauses what calls up to the next opTryEnd throw
+	opTryEnd                 // of the opTry at t
+	opThrow                  // throw an exception of tag t (the number of the action, and args)
+	opThrowRef               // throw a[e]
+	opTail                   // return what function t (args) returns, by a tail call
+	opTailIndirect           // likewise table 0 [a[l] & k] (args), of signature t of the program
+	numOps
 )
+
+// clause is one of an opTry. Caught exceptions leave a number in a local, so that it is known which clause it was.
+type clause struct {
+	tag   int // -1 is all
+	dests []int
+	ref   bool // whether exn is the exception
+	exn   int
+	mark  int
+	k     int64
+}
 
 // traps are the ways of opTrap.
 const (
@@ -151,7 +181,17 @@ type action struct {
 	t, u        int
 	k           int64
 	args, dests []int
+	clauses     []clause
+	legacy      bool // of an opTry: in the form of the legacy proposal, whose clauses bring no reference, and that for all is the last
 }
+
+// isBracket reports whether the action is none that is counted, but a place in the code.
+func (a *action) isBracket() bool {
+	return a.op == opLoop || a.op == opEnd || a.op == opTry || a.op == opTryEnd
+}
+
+// isTail reports whether the action is a tail call.
+func (a *action) isTail() bool { return a.op == opTail || a.op == opTailIndirect }
 
 // sigOf returns the signature of function n, imports first.
 func (p *program) sigOf(n int) signature {
@@ -174,12 +214,14 @@ func (p *program) nop() int { return p.numFuncs() - endNop }
 
 // generator makes a program.
 type generator struct {
-	r *rand.Rand
-	p *program
-	f *function // that is being made
-	n int       // its number
+	r      *rand.Rand
+	p      *program
+	f      *function // that is being made
+	n      int       // its number
+	throws bool      // whether there are actions with exceptions
 	// favourite is the function in most elements of table 0, so that most indirect calls find a function of the right type.
 	favourite int
+	open      []int // the opLoops and opTries around
 }
 
 // newProgram makes the program of a seed.
@@ -187,8 +229,8 @@ func newProgram(seed uint64, name string) *program {
 	g := &generator{r: rand.New(rand.NewPCG(seed, 0x9e57)), p: &program{name: name, start: -1}}
 	p, r := g.p, g.r
 	all := signatures()
-	pool := all[:3:3]
-	for range 5 + r.IntN(4) {
+	pool := all[:7:7] // half of all have these, so that programs fit each other, and tail calls have more arguments or less
+	for range 7 {
 		pool = append(pool, all[r.IntN(len(all))])
 	}
 	p.imports = []signature{{"", "i"}}
@@ -196,6 +238,7 @@ func newProgram(seed uint64, name string) *program {
 		p.imports = append(p.imports, pool[r.IntN(len(pool))])
 	}
 	g.surroundings()
+	g.tags()
 	for range 2 + r.IntN(5) {
 		p.funcs = append(p.funcs, function{signature: pool[r.IntN(len(pool))]})
 	}
@@ -223,11 +266,11 @@ func signatures() []signature {
 	types := func(n int) string {
 		b := make([]byte, n)
 		for i := range b {
-			b[i] = "llxxrifd"[r.IntN(8)]
+			b[i] = "llxxrifde"[r.IntN(9)]
 		}
 		return string(b)
 	}
-	all := []signature{{"l", "l"}, {"x", "x"}, {"", ""}, {"ii", "i"}, {"ll", ""}, {"d", "d"}, {"", "i"}, {"i", ""}, {"", "l"}, {"lll", "l"},
+	all := []signature{{"l", "l"}, {"x", "x"}, {"e", "e"}, {"", ""}, {"ii", "i"}, {"lllllllllll", "l"}, {"xllllilllllllx", "l"}, {"ll", ""}, {"d", "d"}, {"", "i"}, {"i", ""}, {"", "l"}, {"lll", "l"},
 		{"dd", "d"}, {"ll", "l"}}
 	for len(all) < numSignatures {
 		params, results := r.IntN(5), r.IntN(4)
@@ -247,7 +290,7 @@ func (g *generator) surroundings() {
 		p.memory.min = 0
 	}
 	p.memory.max = p.memory.min + uint64(r.IntN(4))
-	for _, elem := range []byte("rxx")[:2+r.IntN(2)] {
+	for _, elem := range []byte([]string{"rx", "rxx", "rxe", "rexe"}[r.IntN(4)]) {
 		t := tableDef{elem: elem, min: 4 << r.IntN(2), hasMax: r.IntN(2) == 0, imported: r.IntN(4) == 0}
 		if r.IntN(12) == 0 {
 			t.min = 0
@@ -257,9 +300,9 @@ func (g *generator) surroundings() {
 	}
 	p.globals = []globalDef{{typ: 'l', mutable: true, imported: true}, {typ: 'l', mutable: true, imported: true}, {typ: 'x', imported: true}}
 	for range r.IntN(3) {
-		p.globals = append(p.globals, globalDef{typ: "lxri"[r.IntN(4)], mutable: true, imported: true})
+		p.globals = append(p.globals, globalDef{typ: "lxrie"[r.IntN(5)], mutable: true, imported: true})
 	}
-	for _, t := range []byte("llxxrifd") {
+	for _, t := range []byte("llxxrifdee") {
 		p.globals = append(p.globals, globalDef{typ: t, mutable: r.IntN(8) != 0, init: uint64(r.IntN(2))})
 	}
 }
@@ -278,10 +321,16 @@ func (g *generator) segments() {
 		p.elems = append(p.elems, e)
 	}
 	for range 1 + r.IntN(3) {
-		e := elemDef{elem: "rx"[r.IntN(2)], active: r.IntN(2) == 0}
+		e := elemDef{elem: "rrxxe"[r.IntN(5)], active: r.IntN(2) == 0}
 		for range r.IntN(5) {
 			item := r.IntN(p.numFuncs()+1) - 1
+			if e.elem == 'e' {
+				item = -1
+			}
 			e.items = append(e.items, item)
+		}
+		if e.elem == 'e' && !slices.ContainsFunc(p.tables, func(t tableDef) bool { return t.elem == 'e' }) {
+			e.elem = 'x'
 		}
 		for t := range p.tables {
 			if p.tables[t].elem == e.elem {
@@ -339,44 +388,90 @@ func (g *generator) newLocal(t byte) int {
 func (g *generator) function(n int) {
 	g.f, g.n = &g.p.funcs[n], n
 	f, r := g.f, g.r
-	f.locals = f.params + "lllxxrifd"
+	f.locals = f.params + "lllxxrifde"
 	f.body = []action{{op: opEnter}}
-	loop := false
-	var counters []int // places of opLoop
+	if g.throws && r.IntN(3) == 0 {
+		g.openBracket(g.try())
+	}
 	for range 3 + r.IntN(14) {
-		if !loop && r.IntN(9) == 0 {
-			loop = true
-			counters = append(counters, len(f.body))
-			f.body = append(f.body, action{op: opLoop, k: int64(1 + r.IntN(5))})
-			continue
-		}
-		if loop && r.IntN(4) == 0 {
-			loop = false
-			f.body = append(f.body, action{op: opEnd})
+		if g.bracket() {
 			continue
 		}
 		a := g.action()
-		if a.op == opTrap || a.op == opSpin || r.IntN(6) == 0 {
+		leaves := a.op == opThrow || a.op == opThrowRef || a.isTail()
+		if leaves || a.op == opTrap || a.op == opSpin || r.IntN(6) == 0 {
 			a.guarded, a.guard, a.mask = true, g.local('l'), int64(1)<<(1+r.IntN(3))-1
+			if leaves {
+				a.mask = 1
+			}
 			a.want = r.Int64N(a.mask + 1)
 		}
+		tries := g.throws && a.op == opCall && a.t < len(g.p.imports) && r.IntN(2) == 0
+		if tries {
+			g.openBracket(g.try())
+		}
 		f.body = append(f.body, a)
+		if tries {
+			g.closeBracket()
+		}
 		if i := slices.IndexFunc(a.dests, func(d int) bool { return f.locals[d] == 'i' }); i >= 0 && r.IntN(2) == 0 {
 			f.body = append(f.body, action{op: opExtend, d: g.local('l'), a: a.dests[i]}) // all its bits matter
 		}
 	}
-	if loop {
-		f.body = append(f.body, action{op: opEnd})
+	for len(g.open) > 0 {
+		g.closeBracket()
+	}
+	if r.IntN(4) == 0 {
+		f.body = append(f.body, g.tail())
 	}
 	f.returned = g.localsOf(f.results)
-	for _, at := range counters {
-		f.body[at].d = g.newLocal('i')
-		end := at + 1
-		for f.body[end].op != opEnd {
-			end++
+	for at := range f.body {
+		if a := &f.body[at]; a.op == opLoop {
+			a.d = g.newLocal('i')
+			f.body[a.t].d = a.d
 		}
-		f.body[end].d, f.body[end].t = f.body[at].d, at
 	}
+}
+
+// maxOpen is how many loops and tries may be open. Of loops it may be one, so that they end soon.
+const maxOpen = 3
+
+// bracket opens or closes a loop or a try, or does not.
+func (g *generator) bracket() bool {
+	f, r := g.f, g.r
+	loop := slices.ContainsFunc(g.open, func(at int) bool { return f.body[at].op == opLoop })
+	switch {
+	case len(g.open) > 0 && r.IntN(4) == 0:
+		g.closeBracket()
+		return true
+	case len(g.open) == maxOpen || r.IntN(7) != 0:
+		return false
+	case !loop && r.IntN(2) == 0:
+		g.openBracket(action{op: opLoop, k: int64(1 + r.IntN(5))})
+		return true
+	case g.throws:
+		g.openBracket(g.try())
+		return true
+	}
+	return false
+}
+
+func (g *generator) openBracket(a action) {
+	g.f.body = append(g.f.body, a)
+	g.open = append(g.open, len(g.f.body)-1)
+}
+
+// closeBracket closes the innermost one.
+func (g *generator) closeBracket() {
+	f, last := g.f, len(g.open)-1
+	at := g.open[last]
+	g.open = g.open[:last]
+	end := opEnd
+	if f.body[at].op == opTry {
+		end = opTryEnd
+	}
+	f.body[at].t = len(f.body)
+	f.body = append(f.body, action{op: end, t: at})
 }
 
 // recursive makes the function that calls itself, with frames of any size.
@@ -387,7 +482,7 @@ func (g *generator) recursive(n int) {
 	if r.IntN(12) == 0 {
 		spread = 1000 + r.IntN(2000)
 	}
-	f.locals = f.params + "lllxxrifd" + strings.Repeat("l", spread)
+	f.locals = f.params + "lllxxrifde" + strings.Repeat("l", spread)
 	first := len(f.locals) - spread
 	const depth, ref, next, sum = 0, 1, 2, 3
 	self := len(g.p.imports) + n
@@ -403,10 +498,78 @@ func (g *generator) recursive(n int) {
 		action{op: opReturn, guarded: true, guard: depth, mask: levels},
 		action{op: opSpread, d: first, a: depth, k: int64(spread)},
 		action{op: opConst, d: next, k: -1},
-		action{op: opArith, d: next, a: depth, b: next},
-		action{op: opCall, t: self, args: []int{next, ref}, dests: []int{next, ref}},
+		action{op: opArith, d: next, a: depth, b: next})
+	if try := g.try(); g.throws && r.IntN(4) == 0 {
+		try.t = len(f.body) + 2
+		f.body = append(f.body, try, action{op: opCall, t: self, args: []int{next, ref}, dests: []int{next, ref}}, action{op: opTryEnd, t: len(f.body)})
+	} else {
+		f.body = append(f.body, action{op: opCall, t: self, args: []int{next, ref}, dests: []int{next, ref}})
+	}
+	f.body = append(f.body,
 		action{op: opGather, d: sum, a: first, k: int64(spread)},
 		action{op: opArith, d: depth, a: sum, b: next, k: 3})
+}
+
+// tags makes tags, in most programs.
+func (g *generator) tags() {
+	r := g.r
+	g.throws = r.IntN(4) != 0
+	if !g.throws {
+		return
+	}
+	for n := range r.IntN(5) {
+		t := tagDef{params: tagParams[r.IntN(len(tagParams))], imported: n < 2}
+		g.p.tags = append(g.p.tags, t)
+	}
+}
+
+// try makes an opTry with clauses.
+func (g *generator) try() action {
+	a := action{op: opTry, legacy: g.r.IntN(3) == 0}
+	for range 1 + g.r.IntN(3) {
+		c := clause{tag: g.r.IntN(len(g.p.tags)+1) - 1, ref: g.r.IntN(2) == 0 && !a.legacy, exn: g.local('e'), mark: g.local('l'), k: g.r.Int64()}
+		if c.tag >= 0 {
+			c.dests = g.localsOf(g.p.tags[c.tag].params)
+		}
+		a.clauses = append(a.clauses, c)
+		if a.legacy && c.tag < 0 {
+			break
+		}
+	}
+	return a
+}
+
+// throw makes an action that throws, or another one if the program does not.
+func (g *generator) throw() action {
+	switch n := len(g.p.tags); {
+	case !g.throws:
+		return action{op: opMove, d: g.local('x'), a: g.local('x')}
+	case n == 0 || g.r.IntN(4) == 0:
+		return action{op: opThrowRef, a: g.local('e')}
+	default:
+		t := g.r.IntN(n)
+		return action{op: opThrow, t: t, args: g.localsOf(g.p.tags[t].params[1:])}
+	}
+}
+
+// tail makes a tail call, mostly of an import or a later function, with the results of this one.
+func (g *generator) tail() action {
+	p, r := g.p, g.r
+	fits := func(t int) bool { return t != cancelImport && p.sigOf(t).results == g.f.results }
+	if fits(g.favourite) && r.IntN(3) == 0 {
+		return action{op: opTailIndirect, t: g.favourite, a: g.local('l'), k: g.mask(p.tables[0].min), args: g.localsOf(p.sigOf(g.favourite).params)}
+	}
+	var list []int
+	for t := range p.numFuncs() {
+		if fits(t) && (t < len(p.imports) || t > len(p.imports)+g.n || r.IntN(8) == 0) {
+			list = append(list, t)
+		}
+	}
+	if len(list) == 0 {
+		return action{op: opReturn, guarded: true, guard: g.local('l'), mask: 3}
+	}
+	t := list[r.IntN(len(list))]
+	return action{op: opTail, t: t, args: g.localsOf(p.sigOf(t).params)}
 }
 
 // call makes a call of function t.
@@ -452,7 +615,11 @@ func (g *generator) action() action {
 	table := r.IntN(len(p.tables))
 	elem := p.tables[table].elem
 	index := g.mask(p.tables[table].min)
-	switch w := r.IntN(100); {
+	switch w := r.IntN(116) - 16; {
+	case w < -6:
+		return g.throw()
+	case w < 0:
+		return g.tail()
 	case w < 22:
 		return g.call(1 + r.IntN(len(p.imports)-1))
 	case w < 32: // mostly a later function
@@ -498,10 +665,10 @@ func (g *generator) action() action {
 		}
 		return action{op: opTableSize, d: g.local('i'), t: table}
 	case w < 91:
-		t := "rx"[r.IntN(2)]
+		t := "rxe"[r.IntN(3)]
 		return action{op: opNull, d: g.local(t), t: int(t)}
 	case w < 92:
-		return action{op: opIsNull, d: g.local('i'), a: g.local("rx"[r.IntN(2)])}
+		return action{op: opIsNull, d: g.local('i'), a: g.local("rxe"[r.IntN(3)])}
 	case w < 94:
 		return action{op: opRefFunc, d: g.local('r'), t: r.IntN(p.numFuncs())}
 	case w < 97:

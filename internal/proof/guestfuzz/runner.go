@@ -108,7 +108,9 @@ func (r *runner) live(seed uint64, level int) {
 		}
 	}()
 	r.counts["stores"]++
-	w.outside(w.instantiate)
+	for range 1 + w.r.IntN(3) {
+		w.outside(w.instantiate)
+	}
 	for n := 1 + w.r.IntN(12>>level); n > 0 && !w.stop; n-- {
 		w.outside(func() {
 			switch w.r.IntN(8) {

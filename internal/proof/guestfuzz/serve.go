@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/host"
-	"github.com/waot-project/waot/internal/abi"
 )
 
 // hostFunc is a function of the host.
@@ -33,7 +32,7 @@ func (h *hostFunc) makeFunc() any {
 
 func hostTypes(letters string) (out []host.ValType) {
 	for _, t := range []byte(letters) {
-		out = append(out, host.ValType(abi.ValTypeByLetter(t)))
+		out = append(out, host.ValType(abiType(t)))
 	}
 	return out
 }
@@ -48,9 +47,9 @@ func (h *hostFunc) raw(c *host.Caller, args, results []uint64) error {
 	})
 	err := w.serve(h, a, c)
 	if err != nil {
-		return err
+		return w.leaves(a, err)
 	}
-	if n := len(w.runner.foreign); n > 0 && !w.runner.NoForeignWords && strings.ContainsAny(h.results, "rx") && w.r.IntN(30) == 0 {
+	if n := len(w.runner.foreign); n > 0 && !w.runner.NoForeignWords && strings.ContainsAny(h.results, references) && w.r.IntN(30) == 0 {
 		a.refused = true
 		results[w.refAmong(h.results)] = w.runner.foreign[w.r.IntN(n)]
 		return nil
@@ -70,7 +69,7 @@ func (h *hostFunc) raw(c *host.Caller, args, results []uint64) error {
 func (h *hostFunc) typed() any {
 	w := h.w
 	goTypes := map[byte]reflect.Type{'i': reflect.TypeFor[int32](), 'l': reflect.TypeFor[int64](), 'f': reflect.TypeFor[float32](),
-		'd': reflect.TypeFor[float64](), 'r': reflect.TypeFor[*host.Func](), 'x': reflect.TypeFor[any]()}
+		'd': reflect.TypeFor[float64](), 'r': reflect.TypeFor[*host.Func](), 'x': reflect.TypeFor[any](), 'e': reflect.TypeFor[*host.Exception]()}
 	form := h.form()
 	if form&1 != 0 {
 		goTypes['i'], goTypes['l'] = reflect.TypeFor[uint32](), reflect.TypeFor[uint64]()
@@ -109,7 +108,7 @@ func (h *hostFunc) typed() any {
 		})
 		err := w.serve(h, a, c)
 		if err != nil && !withError {
-			a.hostErr, a.panics = nil, err
+			a.hostErr, a.throws, a.panics = nil, nil, err
 			panic(err)
 		}
 		results := make([]reflect.Value, len(out))
@@ -127,6 +126,8 @@ func (h *hostFunc) typed() any {
 		}
 		if err == nil {
 			err = w.giveBack(a, values)
+		} else {
+			err = w.leaves(a, err)
 		}
 		if withError {
 			results[len(out)-1] = reflect.Zero(out[len(out)-1])
@@ -254,6 +255,8 @@ func (w *world) serve(h *hostFunc, a *activation, c *host.Caller) error {
 	case 3:
 		w.count("exits of goroutines")
 		runtime.Goexit()
+	case 4, 5, 6, 7, 8, 9, 10:
+		return w.throwFromHost(a)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	numRows       = 124
+	numRows       = 129
 	maxImpossible = 15
 	root          = "../../.."
 )

@@ -242,11 +242,15 @@ func instantiate(t *testing.T, s *inproc.Store, text string, imports func(module
 }
 
 func tryInstantiate(s *inproc.Store, text string, imports func(module, name string) inproc.Extern) (*inproc.Instance, error) {
+	return instantiateAt(opt.O1, s, text, imports)
+}
+
+func instantiateAt(level opt.Level, s *inproc.Store, text string, imports func(module, name string) inproc.Extern) (*inproc.Instance, error) {
 	wasm, err := wat.Assemble(text)
 	if err != nil {
 		return nil, err
 	}
-	r, err := compile.Module(wasm, compile.Options{OptLevel: opt.O1, Verify: true, Jobs: 1})
+	r, err := compile.Module(wasm, compile.Options{OptLevel: level, Verify: true, Jobs: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -39,11 +39,21 @@ func tailParams(n int) []int {
 	return list
 }
 
+// chainEnds are the ends of tailChain.
+type chainEnds struct {
+	fields string // other fields of the module
+	last   string // what the last function does with the number, $h
+	first  string // the call of the first one, at %s
+}
+
+// returning are ends by calls and returns.
+var returning = chainEnds{last: "(return (local.get $h))", first: "%s"}
+
 // tailChain is functions of all arities, each of which makes a number of its arguments and goes on, unless a count has ended, by a tail call of the next one, directly, through
 // a table or by reference. The arguments go on in reverse order, as far as types agree. "f0" to "f14" call one of them with many values across the call.
-func tailChain() (text string, calls []compare.Call) {
+func tailChain(ends chainEnds) (text string, calls []compare.Call) {
 	var b strings.Builder
-	b.WriteString("(module (table funcref (elem")
+	b.WriteString("(module " + ends.fields + " (table funcref (elem")
 	for k := range tailArities {
 		fmt.Fprintf(&b, " $f%d", k)
 	}
@@ -78,16 +88,23 @@ func tailChain() (text string, calls []compare.Call) {
 			}
 		}
 		fmt.Fprintf(&b, "(type $t%d (func (param i64 i64)%s (result i64)))\n", k, strings.ReplaceAll(params, "$", "$x"))
-		fmt.Fprintf(&b, "(func $f%d (type $t%d) (param $n i64) (param $h i64)%s (result i64) %s (if (i64.eqz (local.get $n)) (then (return (local.get $h)))) %s)\n",
-			k, k, params, hash, call(k%3, next, args))
+		fmt.Fprintf(&b, "(func $f%d (type $t%d) (param $n i64) (param $h i64)%s (result i64) %s (if (i64.eqz (local.get $n)) (then %s)) %s)\n",
+			k, k, params, hash, ends.last, call(k%3, next, args))
 		first := ""
 		for i, ty := range tailParams(n) {
 			first += " " + fmt.Sprintf(tailTypes[ty].constant, 10*i)
 		}
-		fmt.Fprintf(&b, `(func (export "f%[1]d") (param $a i64) (param $b i64) (result i64) (local $c i64) (local $d i64) (local $e f64)
-			(local.set $c (i64.mul (local.get $a) (i64.const 3))) (local.set $d (i64.xor (local.get $a) (local.get $b))) (local.set $e (f64.convert_i64_s (local.get $b)))
-			(i64.add (call $f%[1]d (local.get $a) (i64.const 1)%[2]s) (i64.add (i64.mul (local.get $c) (local.get $d)) (i64.add (i64.reinterpret_f64 (local.get $e)) (local.get $b)))))
-			`, k, first)
+		// Some values are in registers, the rest in slots on both ends of the frame.
+		locals, sets, sum := "", "", "(local.get $b)"
+		for i := range 60 {
+			locals += fmt.Sprintf("(local $x%d i64)", i)
+			sets += fmt.Sprintf("(local.set $x%d (i64.mul (local.get $b) (i64.const %d)))", i, 2*i+3)
+			sum = fmt.Sprintf("(i64.add %s (i64.rotl (local.get $x%d) (i64.const %d)))", sum, i, i)
+		}
+		fmt.Fprintf(&b, `(func (export "f%[1]d") (param $a i64) (param $b i64) (result i64) (local $c i64) (local $d i64) (local $e f64) %[3]s
+			%[4]s (local.set $c (i64.mul (local.get $a) (i64.const 3))) (local.set $d (i64.xor (local.get $a) (local.get $b))) (local.set $e (f64.convert_i64_s (local.get $b)))
+			(i64.add %[2]s (i64.add (i64.mul (local.get $c) (local.get $d)) (i64.add (i64.reinterpret_f64 (local.get $e)) %[5]s))))
+			`, k, fmt.Sprintf(ends.first, fmt.Sprintf("(call $f%d (local.get $a) (i64.const 1)%s)", k, first)), locals, sets, sum)
 		for _, a := range []uint64{0, 1, 2, 14, 40, 1000} {
 			calls = append(calls, compare.Call{Func: fmt.Sprintf("f%d", k), Args: []uint64{a, 12345}})
 		}
@@ -98,7 +115,7 @@ func tailChain() (text string, calls []compare.Call) {
 
 // TestTailArguments: arguments of tail calls arrive wherever they were and go, the callee's address too, and callers find their registers and stack as they were.
 func TestTailArguments(t *testing.T) {
-	text, calls := tailChain()
+	text, calls := tailChain(returning)
 	check(t, compare.Single(text, calls...))
 }
 

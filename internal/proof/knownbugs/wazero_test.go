@@ -29,7 +29,7 @@ func (wazeroEngine) Features() wasmfront.Features {
 }
 
 func (wazeroEngine) NewStore() (spectest.Store, error) {
-	config := wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesTypedFunctionReferences | experimental.CoreFeaturesTailCall)
+	config := wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesTypedFunctionReferences | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExceptionHandling)
 	return &wazeroStore{rt: wazero.NewRuntimeWithConfig(context.Background(), config)}, nil
 }
 
