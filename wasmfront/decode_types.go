@@ -76,6 +76,10 @@ func (d *decoder) group() {
 		}
 	}
 	d.Group = 0
+	if d.Err != nil { // what is there may refer to what is not
+		d.m.Types, d.m.TypeOffsets = d.m.Types[:first], d.m.TypeOffsets[:first]
+		return
+	}
 	if d.ahead {
 		d.ahead = false
 		for i := range d.values[values:] {
@@ -89,10 +93,10 @@ func (d *decoder) group() {
 	}
 }
 
-// settle gives a reference type the kind of what its index means, which may have stood behind it. There is no such type if decoding has failed.
+// settle gives a reference type the kind of what its index means, which may have stood behind it.
 func (d *decoder) settle(t *ValType) {
 	i, ok := t.TypeIndex()
-	if !ok || int64(i) >= int64(len(d.m.Types)) {
+	if !ok {
 		return
 	}
 	kind := d.m.RefTo(i)
@@ -150,17 +154,26 @@ func (d *decoder) composite(t *TypeDef) {
 		t.Fields = makeVec(d, t.Fields, n, minFieldBytes)
 		for ; n > 0 && d.Err == nil; n-- {
 			d.stop.Poll()
-			t.Fields = append(t.Fields, d.fieldType())
+			d.addField(t)
 		}
 	case form == FormArray && d.accept.Has(FeatureGC):
 		t.Kind = KindArray
-		t.Fields = []FieldType{d.fieldType()}
+		d.addField(t)
 	case typeForms[form] != 0 && !d.accept.Has(typeForms[form]):
 		d.FailFeature(at, typeForms[form], "unsupported form of type 0x%02x", form)
 	case form >= 0x80:
 		d.Fail(at, "integer representation too long")
 	default:
 		d.Fail(at, "malformed form of type 0x%02x", form)
+	}
+}
+
+// addField decodes a field, or the elements of an array.
+func (d *decoder) addField(t *TypeDef) {
+	f := d.fieldType()
+	t.Fields = append(t.Fields, f)
+	if f.Type.IsNotNull() && t.NoDefault == 0 {
+		t.NoDefault = uint32(len(t.Fields))
 	}
 }
 

@@ -67,11 +67,13 @@ type TypeDef struct {
 	FuncType             // of functions; empty else
 	Fields   []FieldType // of structures; that of elements for arrays
 	Kind     TypeKind
-	Open     bool   // may have subtypes: it is not final
-	HasSuper bool   // it is a subtype of Super
-	Depth    uint8  // how many types it is a subtype of
-	Super    uint32 // an index below its own
-	Place    uint32 // in its recursion group: 0 is the first, which begins the group
+	Open     bool  // may have subtypes: it is not final
+	HasSuper bool  // it is a subtype of Super
+	Depth    uint8 // how many types it is a subtype of
+	// NoDefault is one more than the first of Fields that has no value to begin with, or 0: it is asked for each object that is made of defaults, and a structure may have many fields.
+	NoDefault uint32
+	Super     uint32 // an index below its own
+	Place     uint32 // in its recursion group: 0 is the first, which begins the group
 }
 
 // MaxDepth is the largest depth of a type: that of the implementation limits of the specification.

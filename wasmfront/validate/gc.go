@@ -1,10 +1,6 @@
 package validate
 
-import (
-	"slices"
-
-	"github.com/waot-project/waot/wasmfront"
-)
+import "github.com/waot-project/waot/wasmfront"
 
 // typeOf decodes the index of a type of a kind. It returns nil after a failure.
 func (v *Func) typeOf(op *wasmfront.Operator, kind wasmfront.TypeKind) *wasmfront.TypeDef {
@@ -29,18 +25,15 @@ func (v *Func) definition(at int, i uint32, kind wasmfront.TypeKind) *wasmfront.
 	return t
 }
 
-// hasDefault reports whether a field can begin without a value of its own.
-func hasDefault(f *wasmfront.FieldType) bool { return !f.Type.IsNotNull() }
-
 // checkDefaults fails unless all fields have values to begin with.
 func (v *Func) checkDefaults(op *wasmfront.Operator, t *wasmfront.TypeDef) {
-	for i := range t.Fields {
-		if !hasDefault(&t.Fields[i]) {
-			v.Fail(op.Offset, "type mismatch: %s of a type whose field %d has no default value", op.Op, i)
-			return
-		}
+	if t.NoDefault != 0 {
+		v.Fail(op.Offset, noDefault, op.Op, t.NoDefault-1)
 	}
 }
+
+// noDefault says which operator needs a default value of which field.
+const noDefault = "type mismatch: %s of a type whose field %d has no default value"
 
 // pushNew pushes a reference to an object of the type of op that has just been made.
 func (v *Func) pushNew(op *wasmfront.Operator) { v.pushOperand(v.m.RefTo(op.Index).NotNull()) }
@@ -414,8 +407,8 @@ func (c *checker) constNew(op *wasmfront.ConstOp) {
 	}
 	switch op.Op {
 	case wasmfront.OpStructNewDefault, wasmfront.OpArrayNewDefault:
-		if i := slices.IndexFunc(t.Fields, func(f wasmfront.FieldType) bool { return !hasDefault(&f) }); i >= 0 {
-			c.fail(op.Offset, "type mismatch: %s of a type whose field %d has no default value", op.Op, i)
+		if t.NoDefault != 0 {
+			c.fail(op.Offset, noDefault, op.Op, t.NoDefault-1)
 		}
 	case wasmfront.OpArrayNewFixed:
 		for n := op.Bits; n > 0 && c.popConst(op, t.Fields[0].Type); n-- {

@@ -50,6 +50,8 @@ func TestTypes(t *testing.T) {
 		{"\x02" + open + "\x5e\x63\x6d\x00" + "\x50\x01\x00\x5e\x64\x6c\x00", 2, ""}, // what is only read may say more
 
 		{"\x01" + rec + "\x02" + void, 0, "unexpected end"},
+		{"\x01" + rec + "\x03" + open + "\x5f\x01\x64\x01\x00" + "\x50\x01\x00\x5f\x01\x64\x02\x00" + "\x00", 0, "malformed form of type 0x00"}, // to which the second one refers
+		{"\x01" + rec + "\x03" + open + "\x60\x01\x64\x02\x00" + "\x50\x01\x00\x60\x01\x64\x01\x00" + "\x00", 0, "malformed form of type 0x00"},
 		{"\x01" + rec + "\x01" + rec + "\x01" + void, 0, "malformed form of type 0x4e"},
 		{"\x02\x5f\x01\x63\x01\x00" + void, 0, "unknown type 1"}, // of a later group
 		{"\x01" + rec + "\x02\x5f\x01\x63\x02\x00" + void, 0, "unknown type 2"},
