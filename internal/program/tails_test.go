@@ -4,53 +4,60 @@ package program_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
 	"github.com/waot-project/waot/internal/program"
-	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
-// interpreted is what the interpreter runs: fib, and line, which adds 1 so often without a branch.
-const (
-	lineLength  = 20_000
-	interpreted = `(module
-	(func $fib (export "fib") (param i32) (result i32)
-		(if (i32.lt_u (local.get 0) (i32.const 2)) (then (return (local.get 0))))
-		(i32.add (call $fib (i32.sub (local.get 0) (i32.const 2))) (call $fib (i32.sub (local.get 0) (i32.const 1)))))
-	(func (export "line") (param i32) (result i32) %s (local.get 0)))`
-)
-
-// TestTailProgram: an interpreter of WebAssembly whose instructions go on to the next ones by tail calls runs in a small stack.
-func TestTailProgram(t *testing.T) {
-	module, err := os.ReadFile(filepath.Join(testenv.Material(t, testenv.EnvWasm3), "wasm3-tail.wasm"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	text := fmt.Sprintf(interpreted, strings.Repeat("(local.set 0 (i32.add (local.get 0) (i32.const 1)))", lineLength))
-	if err := os.WriteFile(filepath.Join(dir, "fib32.wasm"), wasm(t, text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	o := program.Options{MaxStack: 1 << 18, Grants: program.Grants{Dirs: []program.Dir{{Host: dir, Guest: "/"}}}}
-	for _, target := range compile.Targets() {
+// TestTailReports: what has ended in a tail call is in no report, inlined or not, and where a tail call needs more stack than there is, its function and its caller are.
+func TestTailReports(t *testing.T) {
+	const params = 900 // which are more than a page
+	i64s, zeros := strings.Repeat("i64 ", params), strings.Repeat("(i64.const 0) ", params-1)
+	growing := `(module (memory (export "memory") 1) (type $f (func (param i64) (result i64))) (type $w (func (param ` + i64s + `) (result i64)))
+		(table funcref (elem $grow0 $grow1 $down0 $down1 $wide0 $wide1))
+		(func $wide0 (type $w) (return_call_indirect (type $f) (local.get 0) (i32.const 3)))
+		(func $wide1 (type $w) (return_call_indirect (type $f) (local.get 0) (i32.const 2)))
+		(func $grow0 (type $f) (return_call_indirect (type $w) (local.get 0) ` + zeros + ` (i32.const 4)))
+		(func $grow1 (type $f) (return_call_indirect (type $w) (local.get 0) ` + zeros + ` (i32.const 5)))
+		(func $down0 (type $f) (i64.add (i64.const 1) (call_indirect (type $f) (local.get 0) (i32.const 0))))
+		(func $down1 (type $f) (i64.add (i64.const 1) (call_indirect (type $f) (local.get 0) (i32.const 1))))
+		(func $pad (type $f) (if (i64.eqz (local.get 0)) (then (return (call_indirect (type $f) (i64.const 0) (i32.const 2)))))
+			(i64.add (i64.const 1) (call $pad (i64.sub (local.get 0) (i64.const 1)))))
+		(func (export "_start") (drop (call $pad (i64.const PAD)))))`
+	frame := regexp.MustCompile(`(?m)^ +\d+: function (\d+) `)
+	report := func(target string, level opt.Level, text string) (frames []string) {
 		m := machine(t, target)
-		for _, level := range []opt.Level{opt.O0, opt.O1} {
-			b, err := linkAs(compile.Options{Target: target, Name: "prog", OptLevel: level}, module, &o)
-			if err != nil {
-				t.Fatal(err)
+		b, err := linkAs(compile.Options{Target: target, Name: "prog", OptLevel: level}, wasm(t, text), new(program.Options))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range frame.FindAllStringSubmatch(run(t, m, "", write(t, b)).stderr, 3) {
+			frames = append(frames, f[1])
+		}
+		return frames
+	}
+	// Functions 2 and 3 grow, 4 and 5 call them.
+	orders := [][]string{{"2", "4", "5"}, {"3", "5", "4"}, {"4", "5", "4"}, {"5", "4", "5"}}
+	for _, target := range compile.Targets() {
+		for pad := range 12 {
+			got := report(target, 1, strings.Replace(growing, "PAD", fmt.Sprint(37*pad), 1))
+			if !slices.ContainsFunc(orders, func(o []string) bool { return slices.Equal(o, got) }) {
+				t.Errorf("%s: with %d calls around, the report begins with functions %s", target, 37*pad, got)
 			}
-			file := write(t, b)
-			for call, want := range map[string]string{"fib 27": "196418", "line 5": fmt.Sprint(lineLength + 5)} {
-				name, arg, _ := strings.Cut(call, " ")
-				got := run(t, m, "", file, "--func", name, "/fib32.wasm", arg)
-				if got.status != 0 || got.stdout+got.stderr != "Result: "+want+"\n" {
-					t.Errorf("%s -O%d: %s is not %s: %+v", target, level, call, want, got)
-				}
+		}
+		for level := range opt.Level(2) {
+			got := report(target, level, `(module (memory (export "memory") 1)
+				(func $leaf (param i32) (i32.store (i32.const -1) (local.get 0)))
+				(func $middle (param i32) (return_call $leaf (i32.add (local.get 0) (i32.const 1))))
+				(func $first (param i32) (return_call $middle (i32.add (local.get 0) (i32.const 1))))
+				(func (export "_start") (call $first (i32.const 1))))`)
+			if !slices.Equal(got, []string{"0", "3"}) {
+				t.Errorf("%s: functions %s at level %d", target, got, level)
 			}
 		}
 	}
