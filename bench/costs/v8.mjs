@@ -38,12 +38,13 @@ const start = (loop) => {
 
 // Calls a function that does n operations.
 const caller = (loop) => {
+  const module = compiled(loop.Module);
   if (loop.Start) {
     return (n) => {
       for (let i = 0; i < n; i++) start(loop);
     };
   }
-  const call = new WebAssembly.Instance(compiled(loop.Module)).exports[loop.Func];
+  const call = new WebAssembly.Instance(module).exports[loop.Func];
   return (n) => {
     const got = call(n, ...(loop.Args ?? []));
     if (got !== n) throw new Error(`${loop.Func} gives ${got}, not ${n}`);

@@ -5,11 +5,14 @@
 //	go run ./bench/pdfium [-rounds N] [-bench REGEXP] [-benchtime D] -data FOLDER
 //
 // FOLDER is shared_tests/testdata of a clone of github.com/klippa-app/go-pdfium: modules leave it out. Engines take turns within a round, each in a process of its
-// own, waot twice, which shows the noise. Figures are medians of rounds with the lowest and the highest.
+// own, waot twice, which shows the noise. Figures are of processor time, medians of rounds with the lowest and the highest. What the benchmarks do is as it was, but that
+// each does not first render a page to see whether the engine works.
 package main
 
 import (
+	_ "embed"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -100,7 +103,7 @@ func build(dir, data string, edits ...string) (*program, error) {
 	if err := copyTree(dir, m.Dir); err != nil {
 		return nil, err
 	}
-	if err := withoutWago(dir); err != nil {
+	if err := change(filepath.Join(dir, "experimental", "benchmark")); err != nil {
 		return nil, err
 	}
 	if err := copyTree(filepath.Join(dir, "shared_tests", "testdata"), data); err != nil {
@@ -119,20 +122,35 @@ func build(dir, data string, edits ...string) (*program, error) {
 	return p, nil
 }
 
-// wago is what the benchmarks have of it.
-var wago = regexp.MustCompile(`(?m)^\t"github.com/klippa-app/go-pdfium/experimental/wago"\n|^\t\{"wago", func[^\n]*\n[^\n]*\n\t\}\},\n`)
+// changes are what becomes of the benchmarks' source, with how often it occurs.
+var changes = []struct {
+	what  *regexp.Regexp
+	count int
+	by    string
+}{
+	{regexp.MustCompile(`(?m)^\t"github.com/klippa-app/go-pdfium/experimental/wago"\n`), 1, ""},
+	{regexp.MustCompile(`(?m)^\t\{"wago", func[^\n]*\n[^\n]*\n\t\}\},\n`), 1, ""},
+	{regexp.MustCompile(`(?m)^\t+if !usable\(b, spec\) \{\n\t+return\n\t+\}\n`), 3, ""},
+	{regexp.MustCompile(`b\.ResetTimer\(\)`), 6, "b.ResetTimer()\n\tdefer processorTime(b)()"},
+}
 
-// withoutWago removes an engine from a copy of go-pdfium.
-func withoutWago(dir string) error {
-	file := filepath.Join(dir, "experimental", "benchmark", "benchmark_test.go")
+//go:embed processor.go.txt
+var processorTime []byte
+
+// change makes a copy of the benchmarks do without wago, and measure processor time.
+func change(dir string) error {
+	file := filepath.Join(dir, "benchmark_test.go")
 	source, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	if len(wago.FindAllIndex(source, -1)) != 2 {
-		return fmt.Errorf("%s: wago is not where it was in %s", file, pdfiumVersion)
+	for _, c := range changes {
+		if n := len(c.what.FindAllIndex(source, -1)); n != c.count {
+			return fmt.Errorf("%s has %s %d times, which %s has %d times", file, c.what, n, pdfiumVersion, c.count)
+		}
+		source = c.what.ReplaceAll(source, []byte(c.by))
 	}
-	return os.WriteFile(file, wago.ReplaceAll(source, nil), 0o666)
+	return errors.Join(os.WriteFile(file, source, 0o666), os.WriteFile(filepath.Join(dir, "processor_test.go"), processorTime, 0o666))
 }
 
 // copyTree copies a folder so that the files can be changed.
@@ -168,7 +186,7 @@ type row struct {
 type table []row
 
 // measured is a line of a benchmark.
-var measured = regexp.MustCompile(`(?m)^Benchmark(\S+)/(\w+?)(?:-\d+)?\s+\d+\s+([0-9.]+) ns/op`)
+var measured = regexp.MustCompile(`(?m)^Benchmark(\S+)/(\w+?)(?:-\d+)?\s+\d+\s+[0-9.]+ ns/op\s+([0-9.]+) cpu-ns/op`)
 
 // add takes the figures of engine number e of n, which calls itself own.
 func (t *table) add(e, n int, own string, out []byte) error {
