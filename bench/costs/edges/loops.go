@@ -51,13 +51,10 @@ func Loops() (loops []*Loop) {
 		add("tail call: "+x.how, "tails", x.function)
 	}
 	add("tail call: through a reference", "tails through references", "ref")
-	for _, x := range []struct {
-		in   string
-		mask uint64
-	}{{"", 0}, {", to two functions in turn", 1}} {
-		add("call and return: through a table"+x.in, "calls", "table", x.mask)
-		add("call and return: through a reference"+x.in, "calls through references", "ref", x.mask)
-	}
+	add("call and return: through a table", "calls", "table", 0)
+	add("call and return: through a reference", "calls through references", "one")
+	add("call and return: through a table, to two functions in turn", "calls", "table", 1)
+	add("call and return: through a reference, to two functions in turn", "calls through references", "two")
 	return loops
 }
 
@@ -235,13 +232,16 @@ const calls = `(module (type $f (func (param i32) (result i32))) (table (export 
 		(local.set $sum (call_indirect (type $f) (local.get $sum) (i32.and (local.get $n) (local.get $mask))))
 		(br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))) (local.get $sum)))`
 
-// callRefs has what calls has, through references that may change.
+// callRefs calls one function or two in turn, through references that may change.
 const callRefs = `(module (type $f (func (param i32) (result i32)))
 	(global $x (export "x") (mut (ref null $f)) (ref.func $a)) (global $y (export "y") (mut (ref null $f)) (ref.func $b))
 	(func $a (type $f) (i32.add (local.get 0) (i32.const 1)))
 	(func $b (type $f) (i32.sub (local.get 0) (i32.const -1)))
-	(func (export "ref") (param $n i32) (param $mask i32) (result i32) (local $sum i32) (loop $l
-		(local.set $sum (call_ref $f (local.get $sum) (select (result (ref null $f)) (global.get $x) (global.get $y) (i32.and (local.get $n) (local.get $mask)))))
+	(func (export "one") (param $n i32) (result i32) (local $sum i32) (loop $l
+		(local.set $sum (call_ref $f (local.get $sum) (global.get $x)))
+		(br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))) (local.get $sum))
+	(func (export "two") (param $n i32) (result i32) (local $sum i32) (loop $l
+		(local.set $sum (call_ref $f (local.get $sum) (select (result (ref null $f)) (global.get $x) (global.get $y) (i32.and (local.get $n) (i32.const 1)))))
 		(br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))) (local.get $sum)))`
 
 // WriteLoops writes the loops and their modules to a folder.
