@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/waot-project/waot/bench/costs/edges"
@@ -45,6 +48,51 @@ func TestEngines(t *testing.T) {
 				fill(t, i)
 			}
 		})
+	}
+}
+
+// TestLoops: loops count what they do, from the files that other programs read, too.
+func TestLoops(t *testing.T) {
+	dir := t.TempDir()
+	if err := edges.WriteLoops(dir); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "loops.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var loops []edges.Loop
+	if err := json.Unmarshal(text, &loops); err != nil || len(loops) == 0 {
+		t.Fatal(len(loops), err)
+	}
+	for _, l := range loops {
+		if l.Start > 0 {
+			continue // a longer one, of a folder that may be missing
+		}
+		wasm, err := os.ReadFile(filepath.Join(dir, l.Module+".wasm"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := waotEngine{}.Program(wasm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		i, err := p.Instantiate(false, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer i.Close()
+		f, err := i.Func(l.Func)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []uint64{1, 2, 1001} {
+			stack := append([]uint64{n}, l.Args...)
+			if err := f.Raw(t.Context(), stack); err != nil || stack[0] != n {
+				t.Errorf("%s: %d, %v, want %d", l.Name, stack[0], err, n)
+			}
+		}
 	}
 }
 

@@ -1,16 +1,19 @@
 // Command costs measures what waot costs a Go program at its edges, beside wazero and wazy: calls in
 // both directions, WASI, instances, loading, memory, and how long the rest of the process
-// waits. Each engine has a process of its own, and waot has two, which shows the noise. They take turns within a round; figures are
-// medians of rounds, with the smallest and the largest. It needs nothing but the Go toolchain and this module, and for wazy
-// the module that bench/peers requires.
+// waits. What are loops in a module (exceptions, tail calls) it also measures beside wasmtime and V8.
+// Each engine has a process of its own, and waot has two, which shows the noise. They take turns within a round; figures are
+// medians of rounds, with the smallest and the largest. It needs nothing but the Go toolchain and this module, for wazy
+// the module that bench/peers requires, for wasmtime a C compiler and its Go package, and for V8 a node.
 //
-//	go run ./bench/costs [-rounds N] [-run REGEXP] [-cpuprofile FILE]
+//	go run ./bench/costs [-rounds N] [-run REGEXP] [-node FILE] [-cpuprofile FILE]
 //
-// With WAOT_BENCH_DIR, the folder of a benchmark suite's modules, the large module is its
+// With WAOT_WASM3_DIR there is a program in C++ among the loops. With WAOT_BENCH_DIR, the folder of a benchmark suite's modules, the large module is its
 // sqlite3/sqlite3.wasm; otherwise it is a program of this tree.
 package main
 
 import (
+	_ "embed"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -27,11 +30,12 @@ import (
 func main() {
 	rounds := flag.Int("rounds", 7, "rounds; each measures everything once with each engine")
 	run := flag.String("run", "", "only what matches")
+	node := flag.String("node", "node", "the program of V8")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of what waot does")
 	engine := flag.String("engine", "", "for internal use: measure with this engine what standard input names")
 	resident := flag.String("resident", "", "for internal use: the module whose instances' memory to print")
 	flag.Parse()
-	if err := start(*rounds, *run, *profile, *engine, *resident); err != nil {
+	if err := start(*rounds, *run, *node, *profile, *engine, *resident); err != nil {
 		fmt.Fprintln(os.Stderr, "costs:", err)
 		os.Exit(1)
 	}
@@ -40,7 +44,7 @@ func main() {
 // ours are the engines within this program.
 var ours = map[string]edges.Engine{"waot": waotEngine{}, "wazero": wazeroEngine{}}
 
-func start(rounds int, run, profile, engine, resident string) error {
+func start(rounds int, run, node, profile, engine, resident string) error {
 	if engine != "" {
 		if profile != "" && resident == "" {
 			f, err := os.Create(profile)
@@ -62,50 +66,87 @@ func start(rounds int, run, profile, engine, resident string) error {
 	if err := delays(max(1, rounds), match); err != nil {
 		return err
 	}
-	return costs(max(1, rounds), match, profile)
+	return costs(max(1, rounds), match, node, profile)
 }
 
 // engine is a process that measures.
 type engine struct {
 	name string
+	// loops says that it measures nothing but loops; minutes, that a program which throws often takes it minutes.
+	loops, minutes bool
 	*edges.Process
 }
 
-// startEngines starts all processes: first waot, twice, then those beside which it is. Without the module of wazy there is none of it.
-func startEngines(profile string) (engines []engine, err error) {
-	dir, err := os.MkdirTemp("", "waot-costs")
-	if err != nil {
+// measures says whether the engine is asked for an item.
+func (e *engine) measures(i edges.Item) bool {
+	loops := edges.Loops()
+	n := slices.IndexFunc(loops, func(l *edges.Loop) bool { return l.Name == i.Name })
+	return n < 0 && !e.loops || n >= 0 && !(e.minutes && loops[n].Start > 0)
+}
+
+//go:embed v8.mjs
+var v8 []byte
+
+// startEngines starts all processes, which may read a folder: first waot, twice, then those beside which it is. What this machine does not have is left out.
+func startEngines(dir, node, profile string) (engines []*engine, err error) {
+	script := filepath.Join(dir, "v8.mjs")
+	if err := errors.Join(edges.WriteLoops(dir), os.WriteFile(script, v8, 0o666)); err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir) // the programs run already
-	programs := [][]string{
-		{"waot", "/proc/self/exe", "-engine", "waot", "-cpuprofile", profile},
-		{"waot again", "/proc/self/exe", "-engine", "waot"},
-		{"wazero", "/proc/self/exe", "-engine", "wazero"},
-	}
-	wazy := filepath.Join(dir, "wazy")
-	if err := nested.Build("bench/peers", "./wazycosts", wazy); err != nil {
-		fmt.Fprintln(os.Stderr, "without wazy:", err)
-	} else {
-		programs = append(programs, []string{"wazy", wazy})
-	}
-	for _, p := range programs {
-		process, err := edges.Start(p[1:]...)
+	add := func(name string, loops bool, argv ...string) error {
+		p, err := edges.Start(argv...)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		engines = append(engines, engine{p[0], process})
+		engines = append(engines, &engine{name: name, loops: loops, minutes: name == "wazero", Process: p})
+		return nil
+	}
+	if err := errors.Join(
+		add("waot", false, "/proc/self/exe", "-engine", "waot", "-cpuprofile", profile),
+		add("waot again", false, "/proc/self/exe", "-engine", "waot"),
+		add("wazero", false, "/proc/self/exe", "-engine", "wazero")); err != nil {
+		return nil, err
+	}
+	for _, x := range []struct {
+		name, folder, pkg, env string
+		loops                  bool
+	}{
+		{"wazy", "bench/peers", "./wazycosts", "CGO_ENABLED=0", false},
+		{"wasmtime", "bench/instcount/wasmtimerun", "./costs", "CGO_ENABLED=1", true},
+	} {
+		file := filepath.Join(dir, x.name)
+		err := nested.Build(x.folder, x.pkg, file, x.env)
+		if err == nil {
+			err = add(x.name, x.loops, file)
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "without %s: %v\n", x.name, err)
+		}
+	}
+	for _, x := range []struct {
+		name  string
+		flags []string
+	}{
+		{"V8", []string{"--no-liftoff", "--no-wasm-tier-up", "--no-wasm-lazy-compilation"}},
+		{"V8 with tiers", nil},
+	} {
+		if err := add(x.name, true, append(append([]string{node}, x.flags...), script, dir)...); err != nil {
+			fmt.Fprintf(os.Stderr, "without %s: %v\n", x.name, err)
+		}
 	}
 	return engines, nil
 }
 
-// samples are the figures of one engine, sorted.
+// samples are the figures of one engine, sorted. There are none of what it refuses.
 type samples []float64
 
 func (s samples) median() float64 { return s[len(s)/2] }
 
 // String returns the median with the range.
 func (s samples) String() string {
+	if len(s) == 0 {
+		return ""
+	}
 	return fmt.Sprintf("%s (%s-%s)", figure(s.median()), figure(s[0]), figure(s[len(s)-1]))
 }
 
@@ -121,12 +162,17 @@ func figure(v float64) string {
 }
 
 // costs measures all items and prints a table.
-func costs(rounds int, match *regexp.Regexp, profile string) (err error) {
+func costs(rounds int, match *regexp.Regexp, node, profile string) (err error) {
 	items := slices.DeleteFunc(edges.Items(edges.Large()), func(i edges.Item) bool { return !match.MatchString(i.Name) })
 	if len(items) == 0 {
 		return nil
 	}
-	engines, err := startEngines(profile)
+	dir, err := os.MkdirTemp("", "waot-costs")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	engines, err := startEngines(dir, node, profile)
 	if err != nil {
 		return err
 	}
@@ -139,11 +185,18 @@ func costs(rounds int, match *regexp.Regexp, profile string) (err error) {
 		for n, it := range items {
 			for k := range engines {
 				e := (k + r) % len(engines)
+				if !engines[e].measures(it) || r > 0 && len(results[n][e]) == 0 {
+					continue
+				}
 				v, err := engines[e].Measure(it)
-				if err != nil {
+				switch {
+				case err == nil:
+					results[n][e] = append(results[n][e], v)
+				case r == 0 && !strings.HasPrefix(engines[e].name, engines[0].name):
+					fmt.Fprintf(os.Stderr, "%s, %s: refused: %v\n", it.Name, engines[e].name, err)
+				default:
 					return fmt.Errorf("%s, %s: %w", it.Name, engines[e].name, err)
 				}
-				results[n][e] = append(results[n][e], v)
 			}
 		}
 	}
@@ -157,7 +210,7 @@ func costs(rounds int, match *regexp.Regexp, profile string) (err error) {
 }
 
 // write prints figures, and ratios of waot to the others.
-func write(items []edges.Item, engines []engine, results [][]samples) {
+func write(items []edges.Item, engines []*engine, results [][]samples) {
 	head := "| | unit |"
 	for _, e := range engines {
 		head += " " + e.name + " |"
@@ -174,7 +227,11 @@ func write(items []edges.Item, engines []engine, results [][]samples) {
 			fmt.Printf(" %v |", s)
 		}
 		for _, s := range results[n][1:] {
-			fmt.Printf(" %.3g |", results[n][0].median()/s.median())
+			ratio := ""
+			if len(s) > 0 {
+				ratio = fmt.Sprintf("%.3g", results[n][0].median()/s.median())
+			}
+			fmt.Printf(" %s |", ratio)
 		}
 		fmt.Println()
 	}

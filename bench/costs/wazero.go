@@ -20,7 +20,8 @@ import (
 type wazeroEngine struct{}
 
 func wazeroConfig(closing bool) wazero.RuntimeConfig {
-	return wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling).WithCloseOnContextDone(closing)
+	return wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling | experimental.CoreFeaturesTailCall |
+		experimental.CoreFeaturesTypedFunctionReferences).WithCloseOnContextDone(closing)
 }
 
 func (wazeroEngine) Guest(wasm []byte, closing bool) (edges.Guest, error) {

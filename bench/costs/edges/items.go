@@ -47,13 +47,10 @@ func Items(large string) []Item {
 			// An engine without resets makes an instance again.
 			Item{"reset; instantiate and close: " + x.name, "us", reset(x.module)})
 	}
-	for _, frames := range []uint64{1, 10, 100} {
-		items = append(items,
-			Item{fmt.Sprintf("throw, and catch %d frames up", frames), "ns", throw("throw", frames)},
-			Item{fmt.Sprintf("return from %d frames", frames), "ns", throw("return", frames)})
+	for _, l := range Loops() {
+		items = append(items, Item{l.Name, "ns", l.measure})
 	}
 	items = append(items,
-		Item{"throw, catch a reference 10 frames up, and throw it again", "ns", throw("again", 10)},
 		Item{fmt.Sprintf("an instance whose memory grows by %d pages, one at a time", pages), "us", growth("grow")},
 		Item{"the same, each page written", "us", growth("fill")},
 		Item{"load what was compiled before: a small module", "us", load("small")},
@@ -118,55 +115,6 @@ func inside(closing bool, name string) func(*bench) (float64, error) {
 		})
 	}
 }
-
-// throw calls a function of throwing that does n operations, some frames up.
-func throw(name string, frames uint64) func(*bench) (float64, error) {
-	return func(b *bench) (float64, error) {
-		p, err := b.program("throwing")
-		if err != nil {
-			return 0, err
-		}
-		i, err := p.Instantiate(false, nil)
-		if err != nil {
-			return 0, err
-		}
-		defer i.Close()
-		f, err := i.Func(name)
-		if err != nil {
-			return 0, err
-		}
-		return nanos(func(n uint64) error {
-			stack := [2]uint64{n, frames - 1}
-			err := f.Raw(context.Background(), stack[:])
-			if err == nil && stack[0] != n {
-				err = fmt.Errorf("%s gives %d, not %d", name, stack[0], n)
-			}
-			return err
-		})
-	}
-}
-
-// throwing has functions that throw and catch n times, d+1 frames up, and count it. Frames are of calls through a table, which nobody inlines.
-const throwing = `(module (tag $t (param i32)) (table 2 2 funcref) (elem (i32.const 0) $throws $returns) (type $f (func (param i32) (result i32)))
-	(func $throws (type $f)
-		(if (i32.eqz (local.get 0)) (then (throw $t (i32.const 1))))
-		(i32.mul (call_indirect (type $f) (i32.sub (local.get 0) (i32.const 1)) (i32.const 0)) (i32.const 2)))
-	(func $returns (type $f)
-		(if (i32.eqz (local.get 0)) (then (return (i32.const 1))))
-		(i32.add (call_indirect (type $f) (i32.sub (local.get 0) (i32.const 1)) (i32.const 1)) (i32.const 0)))
-	(func (export "throw") (param $n i32) (param $d i32) (result i32) (local $sum i32) (loop $l
-		(block $h (result i32) (try_table (catch $t $h) (drop (call_indirect (type $f) (local.get $d) (i32.const 0)))) unreachable)
-		(local.set $sum (i32.add (local.get $sum)))
-		(br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))) (local.get $sum))
-	(func (export "again") (param $n i32) (param $d i32) (result i32) (local $sum i32) (local $x exnref) (loop $l
-		(local.set $x (block $h (result exnref) (try_table (catch_all_ref $h) (drop (call_indirect (type $f) (local.get $d) (i32.const 0)))) unreachable))
-		(block $g (result i32) (try_table (catch $t $g) (throw_ref (local.get $x))) unreachable)
-		(local.set $sum (i32.add (local.get $sum)))
-		(br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))) (local.get $sum))
-	(func (export "return") (param $n i32) (param $d i32) (result i32) (local $sum i32) (loop $l
-		(call_indirect (type $f) (local.get $d) (i32.const 1))
-		(local.set $sum (i32.add (local.get $sum)))
-		(br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))) (local.get $sum)))`
 
 // reference calls the export how+kind with a reference of that kind, behind the number of operations if it does them all itself.
 func reference(how, kind string) func(*bench) (float64, error) {

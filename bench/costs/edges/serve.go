@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/waot-project/waot/internal/proof/stress/guest"
-	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // bench is an engine with what was made to measure it. Things are made when they are first needed.
@@ -79,6 +78,9 @@ func Large() string {
 }
 
 func readModule(name string) ([]byte, error) {
+	if wasm, ok, err := loopModule(name); ok {
+		return wasm, err
+	}
 	switch {
 	case name == "small":
 		return guest.Small(), nil
@@ -86,12 +88,6 @@ func readModule(name string) ([]byte, error) {
 		return guest.System(), nil
 	case name == "growing":
 		return guest.Growing(), nil
-	case name == "throwing":
-		m, err := wat.Assemble([]byte(throwing))
-		if err != nil {
-			return nil, err
-		}
-		return m.Wasm, nil
 	case suite() != "":
 		return os.ReadFile(filepath.Join(suite(), "sqlite3", "sqlite3.wasm"))
 	}
@@ -180,15 +176,15 @@ func (p *Process) Measure(i Item) (float64, error) {
 func (p *Process) Close() error { return errors.Join(p.in.Close(), p.cmd.Wait()) }
 
 // perOp returns the nanoseconds of one of the n operations that f(n) does: n is found so
-// that the measurement takes some milliseconds.
-func perOp(f func(n uint64) error) (float64, error) {
+// that the measurement takes some milliseconds. start begins to measure a time.
+func perOp(start func() func() time.Duration, f func(n uint64) error) (float64, error) {
 	runtime.GC()
 	for n := uint64(1); ; {
-		start := time.Now()
+		read := start()
 		if err := f(n); err != nil {
 			return 0, err
 		}
-		d := time.Since(start)
+		d := read()
 		if d > 15*time.Millisecond {
 			return float64(d) / float64(n), nil
 		}
@@ -207,10 +203,15 @@ func once(f func() error) func(uint64) error {
 	}
 }
 
-func nanos(f func(n uint64) error) (float64, error) { return perOp(f) }
+func elapsed() func() time.Duration {
+	t := time.Now()
+	return func() time.Duration { return time.Since(t) }
+}
+
+func nanos(f func(n uint64) error) (float64, error) { return perOp(elapsed, f) }
 
 func micros(f func(n uint64) error) (float64, error) {
-	v, err := perOp(f)
+	v, err := perOp(elapsed, f)
 	return v / 1000, err
 }
 

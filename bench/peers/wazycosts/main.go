@@ -30,7 +30,8 @@ func main() {
 type engine struct{}
 
 func config() wazy.RuntimeConfig {
-	return wazy.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2 | api.CoreFeatureExceptionHandling)
+	return wazy.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2 | api.CoreFeatureExceptionHandling | api.CoreFeatureTailCall |
+		api.CoreFeatureTypedFunctionReferences)
 }
 
 func (engine) Guest(wasm []byte, _ bool) (edges.Guest, error) {

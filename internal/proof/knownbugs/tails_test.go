@@ -3,6 +3,7 @@ package knownbugs
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -117,6 +118,27 @@ func tailChain(ends chainEnds) (text string, calls []compare.Call) {
 func TestTailArguments(t *testing.T) {
 	text, calls := tailChain(returning)
 	check(t, compare.Single(text, calls...))
+}
+
+var chained = flag.Uint64("chained", 1_000_000, "tail calls of TestTailStack")
+
+// TestTailStack: a long chain of tail calls between functions of all arities takes no stack; as calls, it ends the stack.
+func TestTailStack(t *testing.T) {
+	chain, _ := tailChain()
+	for text, overflows := range map[string]bool{chain: false, strings.ReplaceAll(chain, "(return_call", "(call"): true} {
+		inst := instantiate(t, newStore(t, inproc.Config{MaxStack: 1 << 16}), text, nil)
+		f, err := inst.Func("f0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		stack := []uint64{*chained, 1}
+		err = f.Call(stack, stack[:1])
+		var trap *inproc.Trap
+		overflowed := errors.As(err, &trap) && trap.Code == abi.TrapStackOverflow
+		if overflowed != overflows || err != nil && !overflowed {
+			t.Errorf("%v, an overflow is wanted: %v", err, overflows)
+		}
+	}
 }
 
 // TestTailModules goes back and forth between two modules by tail calls with other numbers of arguments, directly and through tables, and has results on the stack.
