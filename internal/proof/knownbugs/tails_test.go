@@ -124,7 +124,7 @@ var chained = flag.Uint64("chained", 1_000_000, "tail calls of TestTailStack")
 
 // TestTailStack: a long chain of tail calls between functions of all arities takes no stack; as calls, it ends the stack.
 func TestTailStack(t *testing.T) {
-	chain, _ := tailChain()
+	chain, _ := tailChain(returning)
 	for text, overflows := range map[string]bool{chain: false, strings.ReplaceAll(chain, "(return_call", "(call"): true} {
 		inst := instantiate(t, newStore(t, inproc.Config{MaxStack: 1 << 16}), text, nil)
 		f, err := inst.Func("f0")
