@@ -590,7 +590,7 @@ func (k *keptFault) fault(root string) (*fault, error) {
 		what: fmt.Sprintf("%q for %q", k.text, k.old)}, nil
 }
 
-// plantKept tries the chosen ones of the faults kept, in files whose path begins with in. It is an error if one is not noticed.
+// plantKept tries the chosen ones of the faults kept, in files whose path begins with in. It is an error if one is not noticed; the error names each of them.
 func plantKept(ctx context.Context, lab *laboratory, chosen bugcases.Choice, in string) error {
 	var list []keptFault
 	var faults []*fault
@@ -611,19 +611,19 @@ func plantKept(ctx context.Context, lab *laboratory, chosen bugcases.Choice, in 
 	if err := lab.sleep(faults); err != nil {
 		return err
 	}
-	missed := 0
+	var missed []string
 	for i := range list {
 		v, err := lab.try(ctx, faults[i], list[i].by)
 		if err != nil {
 			return err
 		}
 		if v.status != killed {
-			missed++
+			missed = append(missed, fmt.Sprintf("\n%v\t%v\t%v\t%s", v.status, faults[i], list[i].by, v.by))
 		}
 		fmt.Printf("%v\t%v\t%v\t%s\n", v.status, faults[i], list[i].by, v.by)
 	}
-	if missed > 0 {
-		return fmt.Errorf("%d of %d faults are not noticed", missed, len(list))
+	if len(missed) > 0 {
+		return fmt.Errorf("%d of %d faults are not noticed:%s", len(missed), len(list), strings.Join(missed, ""))
 	}
 	fmt.Printf("%d faults, %d of them in one tree\n", len(list), len(lab.asleep.numbers))
 	return nil
