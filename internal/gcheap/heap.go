@@ -19,11 +19,11 @@ import (
 
 const (
 	// Align is what offsets and sizes of objects are multiples of.
-	Align = 8
+	Align = abi.ObjectAlign
 	// HeaderSize is how many bytes an object begins with: the number of its type, and the length of an array or 0, 32 bits each.
-	HeaderSize = 8
+	HeaderSize = abi.ObjectHeader
 	// First is the lowest offset that an object may have. What is below is never accessible, so that accesses of fields of null fault.
-	First = 64 << 10
+	First = abi.HeapFirst
 	// Size is the size of the memory.
 	Size = 1 << 32
 
@@ -55,50 +55,19 @@ type Type struct {
 	Refs, Words []uint32
 }
 
-// Layout returns the type of objects with fields, and where each field is. Fields stand by falling size, so that none needs padding in front; all numbers are aligned.
-func Layout(kind abi.TypeKind, fields []abi.FieldType) (t Type, offsets []uint32) {
-	if kind == abi.KindArray {
-		t.Elem = fieldSize(fields[0])
-		t.Fixed = max(HeaderSize, min(t.Elem, 16))
-		t.note(fields[0], t.Fixed)
-		return t, []uint32{t.Fixed}
-	}
-	offsets = make([]uint32, len(fields))
-	at := uint32(HeaderSize)
-	for size := uint32(16); size > 0; size /= 2 {
-		for i, f := range fields {
-			if fieldSize(f) == size {
-				at = (at + size - 1) &^ (size - 1)
-				offsets[i] = at
-				t.note(f, at)
-				at += size
-			}
+// TypeOf returns what the collector needs to know of a type that is laid out so.
+func TypeOf(def *abi.TypeDef, l *abi.ObjectLayout) Type {
+	t := Type{Fixed: l.Fixed, Elem: l.Elem}
+	for i, f := range def.Fields {
+		switch {
+		case f.Packed != 0 || f.Type.Base() != abi.ExternRef:
+		case f.Type.IsNarrow():
+			t.Refs = append(t.Refs, l.Offsets[i])
+		default:
+			t.Words = append(t.Words, l.Offsets[i])
 		}
 	}
-	t.Fixed = (at + Align - 1) &^ (Align - 1)
-	return t, offsets
-}
-
-// note adds a field to those that may be references.
-func (t *Type) note(f abi.FieldType, at uint32) {
-	switch {
-	case f.Packed != 0 || f.Type.Base() != abi.ExternRef:
-	case isNarrow(f.Type):
-		t.Refs = append(t.Refs, at)
-	default:
-		t.Words = append(t.Words, at)
-	}
-}
-
-// isNarrow reports whether a reference type excludes handles, so that 4 bytes have its references.
-func isNarrow(t abi.ValType) bool { return t.IsInternal() && t.OrNull() != abi.AnyRef }
-
-// fieldSize returns how many bytes a field takes.
-func fieldSize(f abi.FieldType) uint32 {
-	if f.Packed == 0 && f.Type.Base() == abi.ExternRef && isNarrow(f.Type) {
-		return 4
-	}
-	return uint32(f.Bytes())
+	return t
 }
 
 // sizeOf returns how many bytes an object takes.

@@ -55,30 +55,38 @@ func testTypes() []Type {
 		{abi.KindArray, []abi.FieldType{mut(abi.AnyRef)}},
 		{abi.KindStruct, nil},
 	} {
-		t, _ := Layout(c.kind, c.fields)
-		list = append(list, t)
+		def := &abi.TypeDef{Kind: c.kind, Fields: c.fields}
+		list = append(list, TypeOf(def, def.ObjectLayout(nil)))
 	}
 	return list
 }
 
-// TestLayout: fields stand by falling size and are aligned; what may hold a handle has 8 bytes.
+// TestLayout: fields are aligned and do not overlap, a subtype has those of its supertype in the same places, and what may hold a handle has 8 bytes.
 func TestLayout(t *testing.T) {
 	f := func(t abi.ValType) abi.FieldType { return abi.FieldType{Type: t} }
-	typ, at := Layout(abi.KindStruct, []abi.FieldType{{Type: abi.I32, Packed: 8}, f(abi.EqRef), f(abi.AnyRef), f(abi.V128), f(abi.FuncRef), {Type: abi.I32, Packed: 16}, f(abi.ExternRef), f(abi.RefToKind(abi.KindArray, 4)), f(abi.F32), f(abi.ExnRef)})
+	super := &abi.TypeDef{Kind: abi.KindStruct, Fields: []abi.FieldType{{Type: abi.I32, Packed: 8}, f(abi.EqRef), f(abi.AnyRef)}}
+	sub := &abi.TypeDef{Kind: abi.KindStruct, Fields: append(slices.Clone(super.Fields), f(abi.V128), f(abi.FuncRef), abi.FieldType{Type: abi.I32, Packed: 16}, f(abi.ExternRef), f(abi.RefToKind(abi.KindArray, 4)), f(abi.F32), f(abi.ExnRef))}
+	above := super.ObjectLayout(nil)
+	l := sub.ObjectLayout(above)
+	if !slices.Equal(l.Offsets[:3], above.Offsets) || above.Fixed != 24 || l.Fixed != 88 {
+		t.Errorf("a supertype of %d bytes has fields at %v, its subtype of %d at %v", above.Fixed, above.Offsets, l.Fixed, l.Offsets)
+	}
 	seen := map[uint32]bool{}
 	for i, size := range []uint32{1, 4, 8, 16, 8, 2, 8, 4, 4, 8} {
-		if at[i]%size != 0 || at[i] < HeaderSize || at[i]+size > typ.Fixed {
-			t.Errorf("field %d of %d bytes is at %d of %d", i, size, at[i], typ.Fixed)
+		at := l.Offsets[i]
+		if at%size != 0 || at < HeaderSize || at+size > l.Fixed || sub.Fields[i].ObjectBytes() != size {
+			t.Errorf("field %d of %d bytes is at %d of %d", i, size, at, l.Fixed)
 		}
 		for k := range size {
-			if seen[at[i]+k] {
+			if seen[at+k] {
 				t.Errorf("field %d overlaps another one", i)
 			}
-			seen[at[i]+k] = true
+			seen[at+k] = true
 		}
 	}
-	if !slices.Equal(typ.Refs, []uint32{at[1], at[7]}) || !slices.Equal(typ.Words, []uint32{at[2], at[6], at[9]}) || typ.Fixed != 80 {
-		t.Errorf("references at %v, words at %v, %d bytes", typ.Refs, typ.Words, typ.Fixed)
+	at := l.Offsets
+	if typ := TypeOf(sub, l); !slices.Equal(typ.Refs, []uint32{at[1], at[7]}) || !slices.Equal(typ.Words, []uint32{at[2], at[6], at[9]}) {
+		t.Errorf("references at %v, words at %v", typ.Refs, typ.Words)
 	}
 }
 
