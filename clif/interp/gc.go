@@ -2,6 +2,7 @@ package interp
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
@@ -40,19 +41,18 @@ const (
 // newObject returns a reference to a new object with n slots, or traps.
 func (m *machine) newObject(t *defined, n int) (uint64, bool) {
 	s := m.store
-	s.slots += int64(n) + slotsPerObject
-	if ref := uint64(len(s.heap)+1) << objectShift; s.slots <= s.opt.MaxSlots && ref < firstHost {
-		o := &object{typ: t, slots: make([]uint64, n)}
-		for i := range t.fields {
-			if t.fields[i].Type == abi.V128 {
-				o.highs = make([]uint64, n)
-			}
-		}
-		s.heap = append(s.heap, o)
-		return ref, true
+	ref, slots := uint64(len(s.heap)+1)<<objectShift, s.slots+int64(n)+slotsPerObject
+	if slots > s.opt.MaxSlots || ref >= firstHost {
+		m.trap(abi.TrapHeapExhausted)
+		return 0, false
 	}
-	m.trap(abi.TrapHeapExhausted)
-	return 0, false
+	s.slots = slots
+	o := &object{typ: t, slots: make([]uint64, n)}
+	if slices.ContainsFunc(t.fields, func(f abi.FieldType) bool { return f.Type == abi.V128 }) {
+		o.highs = make([]uint64, n)
+	}
+	s.heap = append(s.heap, o)
+	return ref, true
 }
 
 // slotsPerObject is what an object takes besides its slots.
@@ -299,5 +299,5 @@ func (s *Store) plainType(sig *clif.Signature) *defined {
 
 // matches reports whether t is u or a subtype of it.
 func (s *Store) matches(t, u abi.OwnType) bool {
-	return t.MatchesBy(u, func(a, b abi.Digest) bool { return a == b || s.types[a].isSub(s.types[b]) && s.types[b] != nil })
+	return t.MatchesBy(u, func(a, b abi.Digest) bool { return a == b || s.types[a].isSub(s.types[b]) })
 }

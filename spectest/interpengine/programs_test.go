@@ -179,6 +179,7 @@ func TestHeap(t *testing.T) {
 				{"null", []uint64{0}, []uint64{low(-5)}, 0},
 				{"null", []uint64{1}, nil, abi.TrapNullI31},
 				{"huge", nil, nil, abi.TrapHeapExhausted},
+				{"past", []uint64{2}, []uint64{}, 0}, // what found no room takes none
 				{"forever", nil, nil, abi.TrapHeapExhausted},
 			} {
 				f, _ := inst.Export(c.name)

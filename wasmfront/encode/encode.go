@@ -76,30 +76,6 @@ func FuncType(b []byte, t *wasmfront.FuncType) []byte {
 	return Types(Types(append(b, wasmfront.FormFunc), t.Params), t.Results)
 }
 
-// TypeDef appends a type that a module defines, but not what begins a recursion group.
-func TypeDef(b []byte, t *wasmfront.TypeDef) []byte {
-	switch {
-	case t.HasSuper && t.Open:
-		b = Index(append(b, wasmfront.FormSub, 1), t.Super)
-	case t.HasSuper:
-		b = Index(append(b, wasmfront.FormSubFinal, 1), t.Super)
-	case t.Open:
-		b = append(b, wasmfront.FormSub, 0)
-	}
-	switch t.Kind {
-	case wasmfront.KindStruct:
-		b = Index(append(b, wasmfront.FormStruct), uint32(len(t.Fields)))
-	case wasmfront.KindArray:
-		b = append(b, wasmfront.FormArray)
-	default:
-		return FuncType(b, &t.FuncType)
-	}
-	for _, f := range t.Fields {
-		b = FieldType(b, f)
-	}
-	return b
-}
-
 // FieldType appends the type of a field.
 func FieldType(b []byte, f wasmfront.FieldType) []byte {
 	switch f.Packed {

@@ -36,7 +36,7 @@ type orderedSection struct {
 // sectionOrder has the sections in the order of a module.
 var sectionOrder = [...]orderedSection{
 	{secType, "type"}, {secImport, "import"}, {secFunc, "func"}, {secTable, "table"}, {secMemory, "memory"}, {secTag, "tag"}, {secGlobal, "global"},
-	{secExport, "export"}, {secStart, "start"}, {secElem, "elem"}, {secDataCount, ""}, {secCode, "code"}, {secData, "data"},
+	{secExport, "export"}, {secStart, "start"}, {secElem, "elem"}, {secDataCount, "datacount"}, {secCode, "code"}, {secData, "data"},
 }
 
 // section is a section being written. Its places have offsets in bytes.

@@ -215,7 +215,7 @@ var kept = []keptFault{
 	{"clif/interp/gc.go", "d.Op == clif.OpStructGetS || d.Op == clif.OpArrayGetS", "d.Op == clif.OpStructGetS", heapGC},
 	{"clif/interp/gc.go", "uint64(uint32(int32(m.a(d))>>1))", "uint64(uint32(m.a(d))>>1)", heapGC},
 	{"clif/interp/gc.go", "o.highs[slot] = m.highs[v]", "o.highs[slot] = 0", heapGC},
-	{"clif/interp/gc.go", "s.slots <= s.opt.MaxSlots && ", "", heapGC},
+	{"clif/interp/gc.go", "slots > s.opt.MaxSlots || ", "", heapGC},
 	{"clif/interp/gc.go", "kind := abi.AnyRef //", "kind := abi.EqRef //", heapGC},
 	{"wasmfront/validate/exceptions.go", "wasmfront.ExnRef.NotNull(), takes[last]", "wasmfront.ExnRef, takes[last]", validExceptions},
 	{"wasmfront/validate/exceptions.go", "v.label(at, c.Label)", "v.label(at, max(c.Label, 1)-1)", validExceptions},

@@ -249,3 +249,14 @@
 (assert_invalid (module (type $t (func)) (global (ref $t) (ref.null $t))) "type mismatch")
 (assert_invalid (module (type $t (func)) (global (mut (ref null $t)) (ref.null func))) "type mismatch")
 (assert_invalid (module (func (param (ref 0))) (type (func (param (ref 1))))) "unknown type")
+
+;; Types of functions that differ only in what references are to, in a table that nobody else writes.
+(module
+  (type $a (func)) (type $b (func (param i32)))
+  (type $fa (func (param (ref null $a)))) (type $fb (func (param (ref null $b))))
+  (table 1 1 funcref) (elem (i32.const 0) $f)
+  (func $f (type $fa))
+  (func (export "wrong") (call_indirect (type $fb) (ref.null $b) (i32.const 0)))
+  (func (export "right") (call_indirect (type $fa) (ref.null $a) (i32.const 0))))
+(assert_trap (invoke "wrong") "indirect call type mismatch")
+(assert_return (invoke "right"))
