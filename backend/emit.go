@@ -432,7 +432,7 @@ func (e *Emitter) result(res *machbuffer.Result) *Code {
 	c.Bytes, c.Align, c.Starts, c.Relocs = res.Code, res.Align, res.Starts, res.Relocs
 	c.Prologue, c.FrameBytes = e.prologue, uint32(e.Frame.Size)
 	c.Saved, c.Unwind = e.Frame.Saved, e.changes(res)
-	c.Stats, c.HasExceptions = e.Out.Stats, e.VC.HasExceptions
+	c.Stats, c.HasExceptions, c.HasHeap = e.Out.Stats, e.VC.HasExceptions, e.VC.HasHeap
 	c.Traps, c.StackMaps, c.Calls = c.Traps[:0], c.StackMaps[:0], c.Calls[:0]
 	flag := e.VC.In.Stop
 	c.Traps = stop.Grow(flag, c.Traps, len(res.Traps))

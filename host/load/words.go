@@ -75,14 +75,10 @@ func compareWords(o *objfile.Object, m *meta.Module, data, relro *objfile.Sectio
 		return nil, err
 	}
 	w.filled = make([]bool, len(w.data.at))
-	helpers := abi.NumCommonHelpers
-	if m.Exceptions != nil {
-		helpers = abi.NumHelpers
-	}
-	for h := range helpers {
-		at := m.Helpers + 8*uint32(h)
-		if h >= abi.NumCommonHelpers {
-			at = m.Exceptions.Helpers + 8*uint32(h-abi.NumCommonHelpers)
+	for h := range abi.NumHelpers {
+		at, ok := m.HelperSlot(h)
+		if !ok {
+			continue
 		}
 		r := w.named(at, "helper slot")
 		w.require(r == nil || w.o.Symbols[r.Symbol].Name == abi.Helpers[h].Symbol, "helper slot %d is for another one", h)
