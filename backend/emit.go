@@ -319,12 +319,15 @@ func (e *Emitter) Trap(off uint32, code abi.TrapCode, fault abi.FaultKind, memor
 	e.Buf.AddTrap(off, uint8(code), e.site(code, fault, memory, src))
 }
 
+// nullTraps are the traps of faults through null.
+var nullTraps = [memoryFaults]abi.TrapCode{NullFaults: abi.TrapUninitializedElement, NullStructureFaults: abi.TrapNullStructure, NullArrayFaults: abi.TrapNullArray}
+
 // MemoryTrap records how the instruction at off may fault on its access, if it may.
 func (e *Emitter) MemoryTrap(off uint32, f Fault, src uint32) {
 	if m, ok := f.Memory(); ok {
 		e.Trap(off, abi.TrapMemoryOutOfBounds, abi.FaultMemory, m, src)
-	} else if f == NullFaults {
-		e.Trap(off, abi.TrapUninitializedElement, abi.FaultNull, 0, src)
+	} else if f != NoFault {
+		e.Trap(off, nullTraps[f], abi.FaultNull, 0, src)
 	}
 }
 

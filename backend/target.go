@@ -29,6 +29,7 @@ type Target struct {
 	Common CommonRows
 
 	Selection
+	Heap
 	Emission
 	Framing
 	Branching
@@ -48,15 +49,15 @@ type Selection struct {
 	MaxDisp int32
 	// HoistAll: all constants of a loop are better defined in front of it, not only integers that are no immediate of 32 bits.
 	HoistAll bool
-	// Heap is the address of the load or store i.
-	Heap func(l *Emit, i clif.Inst, d *clif.InstData) Address
+	// Memory is the address of the load or store i.
+	Memory func(l *Emit, i clif.Inst, d *clif.InstData) Address
 	// VectorConst appends dst = the vector low, high, rematerialisable.
 	VectorConst func(l *Emit, low, high uint64, dst regalloc.VReg)
-	// Put appends a store of v, of type t, at a, which does not fault.
-	Put func(l *Emit, t clif.Type, a Address, v clif.Value)
+	// Put appends a store of the given number of low bytes of v, of type t, at a.
+	Put func(l *Emit, t clif.Type, bytes int, a Address, v clif.Value)
 	// Sum appends dst = base + t, which does not overflow.
 	Sum func(l *Emit, base regalloc.VReg, t SumTerm, dst regalloc.VReg)
-	// Compare is the comparison that d, an icmp, fcmp or ref_is_null, stands for. If d is nil, it is that the i32 v is not 0.
+	// Compare is the comparison that d, of Query.isComparison, stands for. If d is nil, it is that the i32 v is not 0.
 	Compare func(l *Emit, d *clif.InstData, v clif.Value) Comparison
 }
 

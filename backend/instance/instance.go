@@ -24,8 +24,9 @@ type Layout struct {
 	descOff   []uint32 // of each function's descriptor, noDesc if it has none
 	typeOf    []uint32 // of each signature: the slot number of its canonical twin
 	typeSigs  []clif.SigIndex
-	elemOff   []uint32 // of each element segment's array
-	imported  []bool   // of each global
+	elemOff   []uint32            // of each element segment's array
+	objects   []*abi.ObjectLayout // of each type of structures or arrays
+	imported  []bool              // of each global
 	numImport uint32
 	end       uint32
 }
@@ -81,11 +82,29 @@ func New(m *clif.Module) *Layout {
 	l.exception = take(abi.ExceptionArgs, 1)
 	take(exceptionWords(m), 8)
 	l.tags = take(len(m.Tags), 8)
+	l.layOutObjects(m)
 	at = (at + 15) &^ 15
 	l.heap = take(abi.HeapTypes, 1)
 	take(len(m.Sigs), 4)
 	l.end = (at + 15) &^ 15
 	return l
+}
+
+// layOutObjects fills objects. A supertype comes before its subtypes.
+func (l *Layout) layOutObjects(m *clif.Module) {
+	l.objects = make([]*abi.ObjectLayout, len(m.Types))
+	for i := range m.Types {
+		m.Stop.PollAt(i)
+		t := &m.Types[i]
+		if t.Kind == abi.KindFunc {
+			continue
+		}
+		var super *abi.ObjectLayout
+		if t.HasSuper {
+			super = l.objects[t.Super]
+		}
+		l.objects[i] = t.ObjectLayout(super)
+	}
 }
 
 // canonicalTypes gives equal signatures one slot. The records are compared
@@ -198,6 +217,9 @@ func (l *Layout) Tag(i uint32) uint32 { return l.tags + 8*i }
 
 // Heap returns the part for the heap, which begins with the slots of helpers.
 func (l *Layout) Heap() uint32 { return l.heap }
+
+// Object returns the layout of objects of type i, a structure or array.
+func (l *Layout) Object(i uint32) *abi.ObjectLayout { return l.objects[i] }
 
 // TypeNumber returns where the number of type i is, 4 bytes.
 func (l *Layout) TypeNumber(i uint32) uint32 { return l.heap + uint32(abi.HeapTypes) + 4*i }
