@@ -19,6 +19,8 @@ type Heap struct {
 	Element func(l *Emit, ref regalloc.VReg, index clif.Value, log uint8, disp uint32) regalloc.VReg
 	// Pointer appends base + offset.
 	Pointer func(l *Emit, base, offset regalloc.VReg) regalloc.VReg
+	// ArraySize appends n<<log + fixed, rounded up to a multiple of abi.ObjectAlign, in 64 bits; n is an i32.
+	ArraySize func(l *Emit, n regalloc.VReg, log uint8, fixed uint32) regalloc.VReg
 	// ObjectOrNull appends a register with ref, or with 0 if that is a small integer or a handle of the host.
 	ObjectOrNull func(l *Emit, ref regalloc.VReg) regalloc.VReg
 }
@@ -61,7 +63,7 @@ func (l *Place) expectHeap(d *clif.InstData, b int) {
 	case d.Op == clif.OpRefTest && d.Type == clif.Ref:
 		l.expect(len(l.bases)-heapBase, b)
 		l.expect(len(l.bases)-rowsBase, b)
-	case d.Op >= clif.OpStructGet && d.Op <= clif.OpArrayInitElem:
+	case d.Op >= clif.OpStructNew && d.Op <= clif.OpArrayInitElem:
 		l.expect(len(l.bases)-heapBase, b)
 	}
 }
@@ -73,15 +75,21 @@ func (l *Emit) typeNumber(i uint32) regalloc.VReg {
 	return v
 }
 
-// newObject appends the call that makes an object.
-func (l *Emit) newObject(d *clif.InstData, length regalloc.VReg) {
+// newObject appends the call that makes an object of a length and size.
+func (l *Emit) newObject(d *clif.InstData, length, size regalloc.VReg) {
 	number := l.typeNumber(d.Aux)
-	l.HelperCall(abi.HelperHeapNew, l.Def(d, 0), number, length)
+	l.HelperCall(abi.HelperHeapNew, l.Def(d, 0), number, length, size, l.heapBase())
 }
 
-func lowerStructNew(l *Emit, _ clif.Inst, d *clif.InstData) { l.newObject(d, l.Temp(0)) }
+func lowerStructNew(l *Emit, _ clif.Inst, d *clif.InstData) {
+	l.newObject(d, l.Temp(0), l.Temp(int64(l.Layout.Object(d.Aux).Fixed)))
+}
 
-func lowerArrayNew(l *Emit, _ clif.Inst, d *clif.InstData) { l.newObject(d, l.Use(d.ArgA())) }
+func lowerArrayNew(l *Emit, _ clif.Inst, d *clif.InstData) {
+	n := l.Use(d.ArgA())
+	_, log := l.elementType(d.Aux)
+	l.newObject(d, n, l.Target.ArraySize(l, n, log, l.Layout.Object(d.Aux).Fixed))
+}
 
 // loadField appends a load of a field or element of type f at a; signed says how one that is packed is extended.
 func (l *Emit) loadField(d *clif.InstData, f *abi.FieldType, signed bool, a Address) {

@@ -11,7 +11,7 @@ import (
 
 // This file addresses objects of the collected heap, and makes and compares references.
 
-var objects = backend.Heap{Field: fieldAt, Element: elementOffset, Pointer: pointer, ObjectOrNull: objectOrNull}
+var objects = backend.Heap{Field: fieldAt, Element: elementOffset, Pointer: pointer, ArraySize: arraySize, ObjectOrNull: objectOrNull}
 
 // fieldAt implements backend.Heap.Field.
 func fieldAt(l *lower, base, index vreg, scale uint8, disp int32, bytes uint8) amode {
@@ -39,6 +39,14 @@ func pointer(l *lower, base, offset vreg) vreg {
 	p := l.NewVReg(clif.I64)
 	l.Emit(backend.Inst{Op: asm.Add, Size: 8, Imm: asm.Shifted(asm.LSL, 0)}, base, offset, p)
 	return p
+}
+
+// arraySize implements backend.Heap.ArraySize.
+func arraySize(l *lower, n vreg, log uint8, fixed uint32) vreg {
+	sum, size := l.NewVReg(clif.I64), l.NewVReg(clif.I64)
+	l.Emit(backend.Inst{Op: asm.Add, Size: 8, Imm: asm.Shifted(asm.LSL, log)}, l.Temp(int64(fixed+abi.ObjectAlign-1)), n, sum)
+	l.Emit(backend.Inst{Op: asm.AndImm, Size: 8, Imm: -abi.ObjectAlign}, sum, size)
+	return size
 }
 
 // objectOrNull implements backend.Heap.ObjectOrNull.

@@ -9,7 +9,7 @@ import (
 
 // This file addresses objects of the collected heap, and makes and compares references.
 
-var objects = backend.Heap{Field: fieldAt, Element: elementOffset, Pointer: pointer, ObjectOrNull: objectOrNull}
+var objects = backend.Heap{Field: fieldAt, Element: elementOffset, Pointer: pointer, ArraySize: arraySize, ObjectOrNull: objectOrNull}
 
 // fieldAt implements backend.Heap.Field.
 func fieldAt(_ *lower, base, index vreg, scale uint8, disp int32, _ uint8) amode {
@@ -38,6 +38,19 @@ func pointer(l *lower, base, offset vreg) vreg {
 	p := l.NewVReg(clif.I64)
 	l.Access(asm.Lea, 8, backend.Indexed(base, offset, 0), p)
 	return p
+}
+
+// arraySize implements backend.Heap.ArraySize.
+func arraySize(l *lower, n vreg, log uint8, fixed uint32) vreg {
+	if log > 3 {
+		shifted := l.NewVReg(clif.I64)
+		l.Emit(backend.Inst{Op: asm.ShlImm, Size: 8, Imm: int64(log)}, n, shifted)
+		n, log = shifted, 0
+	}
+	sum, size := l.NewVReg(clif.I64), l.NewVReg(clif.I64)
+	l.Access(asm.Lea, 8, amode{Mode: backend.ModeIndex, N: 1, Scale: log, Disp: int32(fixed + abi.ObjectAlign - 1), Regs: [2]vreg{n}}, sum)
+	l.Emit(backend.Inst{Op: asm.AndImm, Size: 8, Imm: -abi.ObjectAlign}, sum, size)
+	return size
 }
 
 // objectOrNull implements backend.Heap.ObjectOrNull.
