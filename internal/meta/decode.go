@@ -547,7 +547,7 @@ func (d *decoder) heap(m *Module) {
 	h := m.Heap
 	h.Part = d.num32("part for the heap")
 	h.Defs = list[abi.TypeDef](d.count(1, "number of type definitions"))
-	if len(h.Defs) != 0 && len(h.Defs) != len(m.Types) {
+	if len(h.Defs) > len(m.Types) {
 		d.fail("%d type definitions for %d types", len(h.Defs), len(m.Types))
 		h.Defs = nil
 	}
