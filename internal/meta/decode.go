@@ -344,11 +344,7 @@ func (d *decoder) module(m *Module) {
 		d.heap(m)
 	}
 	d.typed(m)
-	if m.Heap != nil {
-		for i := range m.Heap.Defs { // the signatures are complete now
-			m.Heap.Defs[i].FuncType = m.Types[i]
-		}
-	}
+	d.completeDefs(m)
 }
 
 func (d *decoder) limits() (lo, hi uint64, hasMax bool) {
@@ -553,6 +549,20 @@ func (d *decoder) heap(m *Module) {
 	}
 	for i := range h.Defs {
 		d.definition(h.Defs, uint32(i))
+	}
+}
+
+// completeDefs adds what follows from all value types, which say what they say by now.
+func (d *decoder) completeDefs(m *Module) {
+	if m.Heap == nil || d.err != nil {
+		return
+	}
+	for i := range m.Heap.Defs {
+		t := &m.Heap.Defs[i]
+		t.FuncType = m.Types[i]
+		if k := slices.IndexFunc(t.Fields, func(f abi.FieldType) bool { return f.Type.IsRef() && f.Type.IsNotNull() }); k >= 0 {
+			t.NoDefault = uint32(k + 1)
+		}
 	}
 }
 
