@@ -15,12 +15,8 @@ import (
 type Heap struct {
 	// Field is the address base + index<<scale + disp for accesses of the given number of bytes. The displacement is at least abi.ObjectType and below abi.HeapFirst, the scale 0 or 2.
 	Field func(l *Emit, base, index regalloc.VReg, scale uint8, disp int32, bytes uint8) Address
-	// Element appends the offset ref + index<<log + disp, in 32 bits, zero-extended, so that it stays in the heap whatever ref is. The index is an i64.
-	Element func(l *Emit, ref regalloc.VReg, index clif.Value, log uint8, disp uint32) regalloc.VReg
-	// Pointer appends base + offset.
-	Pointer func(l *Emit, base, offset regalloc.VReg) regalloc.VReg
-	// ArraySize appends n<<log + fixed, rounded up to a multiple of abi.ObjectAlign, in 64 bits; n is an i32.
-	ArraySize func(l *Emit, n regalloc.VReg, log uint8, fixed uint32) regalloc.VReg
+	// Offset appends base + index<<log + disp, in size bytes, 4 or 8; without a base if that is NoVReg. The logarithm is at most 4, the displacement small.
+	Offset func(l *Emit, size uint8, base, index regalloc.VReg, log uint8, disp int32) regalloc.VReg
 	// ObjectOrNull appends a register with ref, or with 0 if that is a small integer or a handle of the host.
 	ObjectOrNull func(l *Emit, ref regalloc.VReg) regalloc.VReg
 }
@@ -39,11 +35,11 @@ func loadHeapBase(l *Emit, dst regalloc.VReg, kind int) {
 	if kind == rowsBase {
 		slot = uint32(abi.HeapRows)
 	}
-	l.ofHeapPart(l.Full(clif.I64), l.Layout.Heap()+slot, dst)
+	loadOfHeapPart(l, l.Full(clif.I64), l.Layout.Heap()+slot, dst)
 }
 
-// ofHeapPart appends a rematerialisable load of a word of the part of the instance data for the heap, which never changes.
-func (l *Emit) ofHeapPart(f Form, off uint32, dst regalloc.VReg) {
+// loadOfHeapPart appends a rematerialisable load of a word of the part of the instance data for the heap, which never changes.
+func loadOfHeapPart(l *Emit, f Form, off uint32, dst regalloc.VReg) {
 	l.code.HasHeap = true
 	in := Inst{Op: f.Op, Size: f.Size}
 	a := InstanceAt(off)
@@ -51,8 +47,8 @@ func (l *Emit) ofHeapPart(f Form, off uint32, dst regalloc.VReg) {
 	l.EmitRemat(in, dst)
 }
 
-// heapBase returns the register of the base of the heap.
-func (l *Emit) heapBase() regalloc.VReg {
+// baseOfHeap returns the register of the base of the heap.
+func baseOfHeap(l *Emit) regalloc.VReg {
 	l.code.HasHeap = true
 	return l.base(len(l.bases) - heapBase)
 }
@@ -69,30 +65,33 @@ func (l *Place) expectHeap(d *clif.InstData, b int) {
 }
 
 // typeNumber appends a register with the number of type i.
-func (l *Emit) typeNumber(i uint32) regalloc.VReg {
+func typeNumber(l *Emit, i uint32) regalloc.VReg {
 	v := l.NewVReg(clif.I32)
-	l.ofHeapPart(l.Full(clif.I32), l.Layout.TypeNumber(i), v)
+	loadOfHeapPart(l, l.Full(clif.I32), l.Layout.TypeNumber(i), v)
 	return v
 }
 
 // newObject appends the call that makes an object of a length and size.
-func (l *Emit) newObject(d *clif.InstData, length, size regalloc.VReg) {
-	number := l.typeNumber(d.Aux)
-	l.HelperCall(abi.HelperHeapNew, l.Def(d, 0), number, length, size, l.heapBase())
+func newObject(l *Emit, d *clif.InstData, length, size regalloc.VReg) {
+	number := typeNumber(l, d.Aux)
+	l.HelperCall(abi.HelperHeapNew, l.Def(d, 0), number, length, size, baseOfHeap(l))
 }
 
 func lowerStructNew(l *Emit, _ clif.Inst, d *clif.InstData) {
-	l.newObject(d, l.Temp(0), l.Temp(int64(l.Layout.Object(d.Aux).Fixed)))
+	newObject(l, d, l.Temp(0), l.Temp(int64(l.Layout.Object(d.Aux).Fixed)))
 }
 
 func lowerArrayNew(l *Emit, _ clif.Inst, d *clif.InstData) {
 	n := l.Use(d.ArgA())
-	_, log := l.elementType(d.Aux)
-	l.newObject(d, n, l.Target.ArraySize(l, n, log, l.Layout.Object(d.Aux).Fixed))
+	_, log := elementType(l, d.Aux)
+	sum := l.Target.Offset(l, 8, regalloc.NoVReg, n, log, int32(l.Layout.Object(d.Aux).Fixed)+abi.ObjectAlign-1)
+	size := l.NewVReg(clif.I64)
+	l.Emit(Inst{Op: l.Target.Common.AndImm, Size: 8, Imm: -abi.ObjectAlign}, sum, size)
+	newObject(l, d, n, size)
 }
 
 // loadField appends a load of a field or element of type f at a; signed says how one that is packed is extended.
-func (l *Emit) loadField(d *clif.InstData, f *abi.FieldType, signed bool, a Address) {
+func loadField(l *Emit, d *clif.InstData, f *abi.FieldType, signed bool, a Address) {
 	form := l.Full(d.Type)
 	switch {
 	case f.Packed != 0:
@@ -111,7 +110,7 @@ func (l *Emit) loadField(d *clif.InstData, f *abi.FieldType, signed bool, a Addr
 }
 
 // storeField appends a store of v, of type t, to a field or element of type f at a.
-func (l *Emit) storeField(t clif.Type, f *abi.FieldType, a Address, v clif.Value) {
+func storeField(l *Emit, t clif.Type, f *abi.FieldType, a Address, v clif.Value) {
 	size := int(f.ObjectBytes())
 	if t.IsInt() && size < 8 {
 		v = l.Narrow(v, size)
@@ -119,65 +118,65 @@ func (l *Emit) storeField(t clif.Type, f *abi.FieldType, a Address, v clif.Value
 	l.Target.Put(l, t, size, a, v)
 }
 
-// field returns the address and type of the field that d names.
-func (l *Emit) field(d *clif.InstData) (Address, *abi.FieldType) {
+// fieldOf returns the address and type of the field that d names.
+func fieldOf(l *Emit, d *clif.InstData) (Address, *abi.FieldType) {
 	f := &l.Mod.Types[d.Aux].Fields[d.Imm]
-	a := l.Target.Field(l, l.heapBase(), l.Use(d.ArgA()), 0, int32(l.Layout.Object(d.Aux).Offsets[d.Imm]), uint8(f.ObjectBytes()))
+	a := l.Target.Field(l, baseOfHeap(l), l.Use(d.ArgA()), 0, int32(l.Layout.Object(d.Aux).Offsets[d.Imm]), uint8(f.ObjectBytes()))
 	a.Faulting(NullStructureFaults)
 	return a, f
 }
 
 func lowerStructGet(l *Emit, _ clif.Inst, d *clif.InstData) {
-	a, f := l.field(d)
-	l.loadField(d, f, d.Op == clif.OpStructGetS, a)
+	a, f := fieldOf(l, d)
+	loadField(l, d, f, d.Op == clif.OpStructGetS, a)
 }
 
 func lowerStructSet(l *Emit, _ clif.Inst, d *clif.InstData) {
-	a, f := l.field(d)
-	l.storeField(d.Type, f, a, d.ArgB())
+	a, f := fieldOf(l, d)
+	storeField(l, d.Type, f, a, d.ArgB())
 }
 
 func lowerArrayLen(l *Emit, _ clif.Inst, d *clif.InstData) {
-	a := l.Target.Field(l, l.heapBase(), l.Use(d.ArgA()), 0, abi.ObjectLength, 4)
+	a := l.Target.Field(l, baseOfHeap(l), l.Use(d.ArgA()), 0, abi.ObjectLength, 4)
 	a.Faulting(NullArrayFaults)
 	f := l.Full(clif.I32)
 	l.Access(f.Op, f.Size, a, l.Def(d, 0))
 }
 
 // elementType returns the type of the elements of an array, and the logarithm of how many bytes one takes.
-func (l *Emit) elementType(typ uint32) (f *abi.FieldType, log uint8) {
+func elementType(l *Emit, typ uint32) (f *abi.FieldType, log uint8) {
 	f = &l.Mod.Types[typ].Fields[0]
 	return f, uint8(bits.Len32(f.ObjectBytes()) - 1)
 }
 
-// elementOffset appends the offset of an element that is in bounds, or is the end.
-func (l *Emit) elementOffset(typ uint32, array, index clif.Value) regalloc.VReg {
-	_, log := l.elementType(typ)
-	return l.Target.Element(l, l.Use(array), index, log, l.Layout.Object(typ).Offsets[0])
+// elementOffset appends the offset of an element that is in bounds, or is the end. It has 32 bits, so that it stays in the heap whatever is read as a reference or length.
+func elementOffset(l *Emit, typ uint32, array, index clif.Value) regalloc.VReg {
+	_, log := elementType(l, typ)
+	return l.Target.Offset(l, 4, l.Use(array), l.Use(index), log, int32(l.Layout.Object(typ).Offsets[0]))
 }
 
-// element returns the address of the element that d names.
-func (l *Emit) element(d *clif.InstData) Address {
-	return Indexed(l.heapBase(), l.elementOffset(d.Aux, d.ArgA(), d.ArgB()), 0)
+// elementOf returns the address of the element that d names.
+func elementOf(l *Emit, d *clif.InstData) Address {
+	return Indexed(baseOfHeap(l), elementOffset(l, d.Aux, d.ArgA(), d.ArgB()), 0)
 }
 
 func lowerArrayGet(l *Emit, _ clif.Inst, d *clif.InstData) {
-	f, _ := l.elementType(d.Aux)
-	l.loadField(d, f, d.Op == clif.OpArrayGetS, l.element(d))
+	f, _ := elementType(l, d.Aux)
+	loadField(l, d, f, d.Op == clif.OpArrayGetS, elementOf(l, d))
 }
 
 func lowerArraySet(l *Emit, _ clif.Inst, d *clif.InstData) {
-	f, _ := l.elementType(d.Aux)
-	l.storeField(d.Type, f, l.element(d), d.ArgC())
+	f, _ := elementType(l, d.Aux)
+	storeField(l, d.Type, f, elementOf(l, d), d.ArgC())
 }
 
-// elements appends the address of elements from an index on.
-func (l *Emit) elements(typ uint32, array, index clif.Value) regalloc.VReg {
-	return l.Target.Pointer(l, l.heapBase(), l.elementOffset(typ, array, index))
+// elementsFrom appends the address of elements from an index on.
+func elementsFrom(l *Emit, typ uint32, array, index clif.Value) regalloc.VReg {
+	return l.Target.Offset(l, 8, baseOfHeap(l), elementOffset(l, typ, array, index), 0, 0)
 }
 
-// shifted appends the register with v<<log.
-func (l *Emit) shifted(v clif.Value, log uint8) regalloc.VReg {
+// shiftedBy appends the register with v<<log.
+func shiftedBy(l *Emit, v clif.Value, log uint8) regalloc.VReg {
 	if log == 0 {
 		return l.Use(v)
 	}
@@ -189,21 +188,21 @@ func (l *Emit) shifted(v clif.Value, log uint8) regalloc.VReg {
 func lowerArrayFill(l *Emit, _ clif.Inst, d *clif.InstData) {
 	args := l.F.ListOperands(d)
 	array, at, x, n := clif.Value(args[0]), clif.Value(args[1]), clif.Value(args[2]), clif.Value(args[3])
-	f, log := l.elementType(d.Aux)
+	f, log := elementType(l, d.Aux)
 	value := InstanceAt(l.Layout.Heap() + uint32(abi.HeapValue))
 	l.code.HasHeap = true
-	l.storeField(l.F.TypeOf(x), f, value, x)
+	storeField(l, l.F.TypeOf(x), f, value, x)
 	from := l.NewVReg(clif.I64)
 	l.Access(l.Target.Common.Lea, 8, value, from)
-	l.HelperCall(abi.HelperHeapFill, regalloc.NoVReg, l.elements(d.Aux, array, at), from, l.Use(n), l.Temp(1<<log))
+	l.HelperCall(abi.HelperHeapFill, regalloc.NoVReg, elementsFrom(l, d.Aux, array, at), from, l.Use(n), l.Temp(1<<log))
 }
 
 // copyElements appends the copy of n elements of the given size to an array, from where they take 1<<log bytes each.
-func (l *Emit) copyElements(typ uint32, to, from regalloc.VReg, log uint8, n clif.Value) {
-	_, toLog := l.elementType(typ)
+func copyElements(l *Emit, typ uint32, to, from regalloc.VReg, log uint8, n clif.Value) {
+	_, toLog := elementType(l, typ)
 	switch {
 	case toLog == log:
-		l.HelperCall(abi.HelperMemmove, regalloc.NoVReg, to, from, l.shifted(n, log))
+		l.HelperCall(abi.HelperMemmove, regalloc.NoVReg, to, from, shiftedBy(l, n, log))
 	case toLog > log:
 		l.HelperCall(abi.HelperHeapWiden, regalloc.NoVReg, to, from, l.Use(n))
 	default:
@@ -213,27 +212,27 @@ func (l *Emit) copyElements(typ uint32, to, from regalloc.VReg, log uint8, n cli
 
 func lowerArrayCopy(l *Emit, _ clif.Inst, d *clif.InstData) {
 	args := l.F.ListOperands(d)
-	to := l.elements(d.Aux, clif.Value(args[0]), clif.Value(args[1]))
+	to := elementsFrom(l, d.Aux, clif.Value(args[0]), clif.Value(args[1]))
 	source := uint32(d.Imm)
-	from := l.elements(source, clif.Value(args[2]), clif.Value(args[3]))
-	_, log := l.elementType(source)
-	l.copyElements(d.Aux, to, from, log, clif.Value(args[4]))
+	from := elementsFrom(l, source, clif.Value(args[2]), clif.Value(args[3]))
+	_, log := elementType(l, source)
+	copyElements(l, d.Aux, to, from, log, clif.Value(args[4]))
 }
 
 func lowerArrayInitData(l *Emit, _ clif.Inst, d *clif.InstData) {
 	args := l.F.ListOperands(d)
-	to := l.elements(d.Aux, clif.Value(args[0]), clif.Value(args[1]))
+	to := elementsFrom(l, d.Aux, clif.Value(args[0]), clif.Value(args[1]))
 	from := plus(l, l.ReadWord(l.Layout.Data(uint32(d.Imm))), clif.Value(args[2]), 0)
-	_, log := l.elementType(d.Aux)
-	l.copyElements(d.Aux, to, from, log, clif.Value(args[3]))
+	_, log := elementType(l, d.Aux)
+	copyElements(l, d.Aux, to, from, log, clif.Value(args[3]))
 }
 
 // lowerArrayInitElem: the elements of segments are words.
 func lowerArrayInitElem(l *Emit, _ clif.Inst, d *clif.InstData) {
 	args := l.F.ListOperands(d)
-	to := l.elements(d.Aux, clif.Value(args[0]), clif.Value(args[1]))
+	to := elementsFrom(l, d.Aux, clif.Value(args[0]), clif.Value(args[1]))
 	from := plus(l, l.ReadWord(l.Layout.Elem(uint32(d.Imm))), clif.Value(args[2]), 3)
-	l.copyElements(d.Aux, to, from, 3, clif.Value(args[3]))
+	copyElements(l, d.Aux, to, from, 3, clif.Value(args[3]))
 }
 
 // RefTest is what ref_test of a reference to anything but functions compares: its result is 1 if X and Y, of Size bytes, are equal, or, if Bits is not 0, if one of these bits of X is set.
@@ -243,30 +242,30 @@ type RefTest struct {
 	Bits uint8
 }
 
-// RefTest appends what d compares. That type and row of an object never change, so it does not matter where that is.
-func (l *Emit) RefTest(d *clif.InstData) RefTest {
+// RefTestOf appends what d compares. That type and row of an object never change, so it does not matter where that is.
+func RefTestOf(l *Emit, d *clif.InstData) RefTest {
 	from, want := d.RefTestTypes()
 	ref := l.Use(d.ArgA())
 	switch want.OrNull() {
 	case abi.I31Ref:
 		return RefTest{X: ref, Bits: abi.RefTagInt, Size: 4}
 	case abi.EqRef:
-		return l.belowHandles(ref)
+		return belowHandles(l, ref)
 	}
 	if from = from.OrNull(); from == abi.AnyRef || from == abi.EqRef {
 		ref = l.Target.ObjectOrNull(l, ref)
 	}
 	have := l.NewVReg(clif.I32)
 	word := l.Full(clif.I32)
-	l.Access(word.Op, word.Size, l.Target.Field(l, l.heapBase(), ref, 0, abi.ObjectType, 4), have)
+	l.Access(word.Op, word.Size, l.Target.Field(l, baseOfHeap(l), ref, 0, abi.ObjectType, 4), have)
 	typ, ok := want.TypeIndex()
 	if ok && !l.Mod.Types[typ].Open {
-		return RefTest{X: have, Y: l.typeNumber(typ), Size: 4}
+		return RefTest{X: have, Y: typeNumber(l, typ), Size: 4}
 	}
 	depth, number := int32(0), regalloc.NoVReg
 	switch {
 	case ok:
-		depth, number = int32(l.Mod.Types[typ].Depth)+1, l.typeNumber(typ)
+		depth, number = int32(l.Mod.Types[typ].Depth)+1, typeNumber(l, typ)
 	case want.OrNull() == abi.StructRef:
 		number = l.Temp(abi.TypeOfStructs)
 	case want.OrNull() == abi.ArrayRef:
@@ -282,7 +281,7 @@ func (l *Emit) RefTest(d *clif.InstData) RefTest {
 }
 
 // belowHandles compares for eqref: not null, and below all handles. What is one less then has nothing in its upper half, unlike what is one less than null.
-func (l *Emit) belowHandles(ref regalloc.VReg) RefTest {
+func belowHandles(l *Emit, ref regalloc.VReg) RefTest {
 	less, low := l.NewVReg(clif.I64), l.NewVReg(clif.I64)
 	l.Target.Sum(l, ref, SumTerm{V: clif.NoValue, K: -1}, less)
 	l.Emit(Inst{Op: l.Target.Common.Copy, Size: 4}, less, low)
@@ -290,7 +289,7 @@ func (l *Emit) belowHandles(ref regalloc.VReg) RefTest {
 }
 
 // FuncTest appends the result of d, a ref_test of a reference to a function, which may be null.
-func (l *Emit) FuncTest(d *clif.InstData) {
+func FuncTest(l *Emit, d *clif.InstData) {
 	_, want := d.RefTestTypes()
 	typ, ok := want.TypeIndex()
 	if !ok {

@@ -156,8 +156,8 @@ func NamesOf(n int, name func(k int) string) []string {
 // given here.
 type CommonRows struct {
 	// Copy: use, def; of Size 4 it clears the upper half. Sext8, Sext16 and Sext32 sign-extend that many
-	// bits: use, def. ShlImm: use, def. Lea: address, def.
-	Copy, Sext8, Sext16, Sext32, ShlImm, Lea Op
+	// bits: use, def. ShlImm and AndImm: use, def. Lea: address, def.
+	Copy, Sext8, Sext16, Sext32, ShlImm, AndImm, Lea Op
 	// Store stores the whole of a register, by class: address, use.
 	Store [regalloc.NumClasses]Op
 	// IntConst defines the integer Inst.Imm, Zero 0, if that is another row: def. Instance defines the address of the instance data: def; it is 0 if

@@ -247,6 +247,11 @@ func (m *Module) HasHeap() bool {
 // InitFunc returns the index of the init function.
 func (m *Module) InitFunc() FuncIndex { return FuncIndex(len(m.Funcs) - 1) }
 
+// IsFuncType reports whether type i is one of functions, which its signature describes.
+func (m *Module) IsFuncType(i uint32) bool {
+	return int(i) >= len(m.Types) || m.Types[i].Kind == abi.KindFunc
+}
+
 // TagSig returns the signature of tag i, whose parameters are the arguments of its exceptions.
 func (m *Module) TagSig(i uint32) *Signature { return &m.Sigs[m.Tags[i].Sig] }
 

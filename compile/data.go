@@ -23,6 +23,9 @@ func (l *linker) addTypes() {
 		bySlot[l.layout.Type(sig)] = sym
 	}
 	for i := range l.types {
+		if !l.cm.IsFuncType(uint32(i)) {
+			continue
+		}
 		l.types[i] = bySlot[l.layout.Type(clif.SigIndex(i))]
 	}
 }

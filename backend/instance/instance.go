@@ -22,7 +22,7 @@ type Layout struct {
 
 	globalOff []uint32 // of each global: its value, or the pointer to it if imported
 	descOff   []uint32 // of each function's descriptor, noDesc if it has none
-	typeOf    []uint32 // of each signature: the slot number of its canonical twin
+	typeOf    []uint32 // of each signature: the slot number of its canonical twin, noType for what is a structure or array
 	typeSigs  []clif.SigIndex
 	elemOff   []uint32            // of each element segment's array
 	objects   []*abi.ObjectLayout // of each type of structures or arrays
@@ -31,7 +31,10 @@ type Layout struct {
 	end       uint32
 }
 
-const noDesc = ^uint32(0)
+const (
+	noDesc = ^uint32(0)
+	noType = ^uint32(0)
+)
 
 // New computes the layout of m.
 func New(m *clif.Module) *Layout {
@@ -113,6 +116,10 @@ func (l *Layout) canonicalTypes(m *clif.Module) {
 	seen := make(map[string]uint32, len(m.Sigs))
 	for i := range m.Sigs {
 		m.Stop.PollAt(i)
+		if !m.IsFuncType(uint32(i)) {
+			l.typeOf = append(l.typeOf, noType)
+			continue
+		}
 		key := string(m.Sigs[i].Record())
 		n, ok := seen[key]
 		if !ok {
@@ -185,7 +192,7 @@ func (l *Layout) Desc(i clif.FuncIndex) (off uint32, ok bool) {
 	return l.descOff[i], l.descOff[i] != noDesc
 }
 
-// Type returns the slot that holds the address of the canonical record of signature i.
+// Type returns the slot that holds the address of the canonical record of signature i, which is that of a type of functions.
 func (l *Layout) Type(i clif.SigIndex) uint32 { return l.types + 8*l.typeOf[i] }
 
 // TypeSlots returns the signature of each type slot, in order; the first slot is at

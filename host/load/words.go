@@ -186,7 +186,7 @@ func (w *words) typeSlots() {
 	m := w.m
 	w.canonical = make([]uint32, len(m.Types))
 	seen := make(map[string]uint32, len(m.Types)) // once for a module
-	records := abi.RecordsOf(abi.Defs(m.Types), nil)
+	records := m.Records(nil)
 	for i := range m.Types {
 		record := string(records.Of(uint32(i)))
 		if first, ok := seen[record]; ok {

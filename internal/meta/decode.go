@@ -344,11 +344,7 @@ func (d *decoder) module(m *Module) {
 		d.heap(m)
 	}
 	d.typed(m)
-	if m.Heap != nil {
-		for i := range m.Heap.Defs { // the signatures are complete now
-			m.Heap.Defs[i].FuncType = m.Types[i]
-		}
-	}
+	d.completeDefs(m)
 }
 
 func (d *decoder) limits() (lo, hi uint64, hasMax bool) {
@@ -547,12 +543,26 @@ func (d *decoder) heap(m *Module) {
 	h := m.Heap
 	h.Part = d.num32("part for the heap")
 	h.Defs = list[abi.TypeDef](d.count(1, "number of type definitions"))
-	if len(h.Defs) != 0 && len(h.Defs) != len(m.Types) {
+	if len(h.Defs) > len(m.Types) {
 		d.fail("%d type definitions for %d types", len(h.Defs), len(m.Types))
 		h.Defs = nil
 	}
 	for i := range h.Defs {
 		d.definition(h.Defs, uint32(i))
+	}
+}
+
+// completeDefs adds what follows from all value types, which say what they say by now.
+func (d *decoder) completeDefs(m *Module) {
+	if m.Heap == nil || d.err != nil {
+		return
+	}
+	for i := range m.Heap.Defs {
+		t := &m.Heap.Defs[i]
+		t.FuncType = m.Types[i]
+		if k := slices.IndexFunc(t.Fields, func(f abi.FieldType) bool { return f.Type.IsRef() && f.Type.IsNotNull() }); k >= 0 {
+			t.NoDefault = uint32(k + 1)
+		}
 	}
 }
 

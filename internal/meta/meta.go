@@ -169,16 +169,17 @@ type Exceptions struct {
 type Heap struct {
 	// Part is the offset of the part of the instance data for the heap, the last one there.
 	Part uint32
-	// Defs are the types that the module defines, those of functions included, of which Types has the signatures. It is empty in a module that was not made of WebAssembly.
+	// Defs are the types that the module defines, those of functions included, of which Types has the signatures. What Types has more are plain types of functions.
 	Defs []abi.TypeDef
 }
 
 // Records returns the records of the types. It calls poll for each, which may be nil.
 func (m *Module) Records(poll func()) *abi.Records {
-	if m.Heap != nil && len(m.Heap.Defs) != 0 {
-		return abi.RecordsOf(m.Heap.Defs, poll)
+	defs := abi.Defs(m.Types)
+	if m.Heap != nil {
+		copy(defs, m.Heap.Defs)
 	}
-	return abi.RecordsOf(abi.Defs(m.Types), poll)
+	return abi.RecordsOf(defs, poll)
 }
 
 // HelperSlot returns where in the instance data the slot of a helper is; ok is false if the module has none.

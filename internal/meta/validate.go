@@ -180,8 +180,8 @@ func (v *validator) limits(lo, hi, ceiling uint64, what string, i int) {
 
 // groupEnd returns the index behind the recursion group of type i, up to which it may refer to types.
 func (v *validator) groupEnd(i int) int {
-	if i++; v.m.Heap != nil && len(v.m.Heap.Defs) != 0 {
-		for i < len(v.m.Types) && v.m.Heap.Defs[i].Place != 0 {
+	if i++; v.m.Heap != nil {
+		for i < len(v.m.Heap.Defs) && v.m.Heap.Defs[i].Place != 0 {
 			i++
 		}
 	}

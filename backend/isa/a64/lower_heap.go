@@ -7,11 +7,12 @@ import (
 	"github.com/waot-project/waot/backend/isa/a64/asm"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc"
 )
 
 // This file addresses objects of the collected heap, and makes and compares references.
 
-var objects = backend.Heap{Field: fieldAt, Element: elementOffset, Pointer: pointer, ArraySize: arraySize, ObjectOrNull: objectOrNull}
+var objects = backend.Heap{Field: fieldAt, Offset: offset, ObjectOrNull: objectOrNull}
 
 // fieldAt implements backend.Heap.Field.
 func fieldAt(l *lower, base, index vreg, scale uint8, disp int32, bytes uint8) amode {
@@ -26,27 +27,19 @@ func fieldAt(l *lower, base, index vreg, scale uint8, disp int32, bytes uint8) a
 	return backend.Based(sum, disp)
 }
 
-// elementOffset implements backend.Heap.Element.
-func elementOffset(l *lower, ref vreg, index clif.Value, log uint8, disp uint32) vreg {
-	scaled, offset := l.NewVReg(clif.I64), l.NewVReg(clif.I64)
-	l.Emit(backend.Inst{Op: asm.Add, Size: 4, Imm: asm.Shifted(asm.LSL, log)}, ref, l.Use(index), scaled)
-	l.Emit(backend.Inst{Op: asm.AddImm, Size: 4, Imm: int64(disp)}, scaled, offset)
-	return offset
-}
-
-// pointer implements backend.Heap.Pointer.
-func pointer(l *lower, base, offset vreg) vreg {
-	p := l.NewVReg(clif.I64)
-	l.Emit(backend.Inst{Op: asm.Add, Size: 8, Imm: asm.Shifted(asm.LSL, 0)}, base, offset, p)
-	return p
-}
-
-// arraySize implements backend.Heap.ArraySize.
-func arraySize(l *lower, n vreg, log uint8, fixed uint32) vreg {
-	sum, size := l.NewVReg(clif.I64), l.NewVReg(clif.I64)
-	l.Emit(backend.Inst{Op: asm.Add, Size: 8, Imm: asm.Shifted(asm.LSL, log)}, l.Temp(int64(fixed+abi.ObjectAlign-1)), n, sum)
-	l.Emit(backend.Inst{Op: asm.AndImm, Size: 8, Imm: -abi.ObjectAlign}, sum, size)
-	return size
+// offset implements backend.Heap.Offset.
+func offset(l *lower, size uint8, base, index vreg, log uint8, disp int32) vreg {
+	if base == regalloc.NoVReg {
+		base, disp = l.Temp(int64(disp)), 0
+	}
+	sum := l.NewVReg(clif.I64)
+	l.Emit(backend.Inst{Op: asm.Add, Size: size, Imm: asm.Shifted(asm.LSL, log)}, base, index, sum)
+	if disp == 0 {
+		return sum
+	}
+	far := l.NewVReg(clif.I64)
+	l.Emit(backend.Inst{Op: asm.AddImm, Size: size, Imm: int64(disp)}, sum, far)
+	return far
 }
 
 // objectOrNull implements backend.Heap.ObjectOrNull.
@@ -60,7 +53,7 @@ func objectOrNull(l *lower, ref vreg) vreg {
 
 // compareRefTest returns the comparison of a ref_test of anything but functions.
 func compareRefTest(l *lower, d *clif.InstData) comparison {
-	t := l.RefTest(d)
+	t := backend.RefTestOf(l, d)
 	if t.Bits != 0 {
 		c := backend.Comparing(backend.Inst{Op: asm.TstImm, Size: t.Size, Imm: int64(t.Bits)}, asm.NE)
 		c.Add(t.X)
@@ -93,7 +86,7 @@ func lowerI31GetU(l *lower, _ clif.Inst, d *clif.InstData) {
 
 func lowerRefTest(l *lower, i clif.Inst, d *clif.InstData) {
 	if d.Type == clif.FuncRef {
-		l.FuncTest(d)
+		backend.FuncTest(l, d)
 		return
 	}
 	lowerCompare(l, i, d)

@@ -43,7 +43,7 @@ const (
 
 // common are the rows that backend uses.
 var common = backend.CommonRows{
-	Copy: asm.Mov, Sext8: asm.Sxtb, Sext16: asm.Sxth, Sext32: asm.Sxtw, ShlImm: asm.LslImm, Lea: asm.Lea,
+	Copy: asm.Mov, Sext8: asm.Sxtb, Sext16: asm.Sxth, Sext32: asm.Sxtw, ShlImm: asm.LslImm, AndImm: asm.AndImm, Lea: asm.Lea,
 	Store:    [regalloc.NumClasses]backend.Op{regalloc.Int: asm.Str, regalloc.Float: asm.Fstr},
 	IntConst: asm.MovImm, Instance: asm.Adrp, StoreZero: asm.StrZero,
 	Charge: opCharge, ChargeBy: opChargeBy,

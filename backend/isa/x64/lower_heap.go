@@ -5,11 +5,12 @@ import (
 	"github.com/waot-project/waot/backend/isa/x64/asm"
 	"github.com/waot-project/waot/clif"
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/regalloc"
 )
 
 // This file addresses objects of the collected heap, and makes and compares references.
 
-var objects = backend.Heap{Field: fieldAt, Element: elementOffset, Pointer: pointer, ArraySize: arraySize, ObjectOrNull: objectOrNull}
+var objects = backend.Heap{Field: fieldAt, Offset: offset, ObjectOrNull: objectOrNull}
 
 // fieldAt implements backend.Heap.Field.
 func fieldAt(_ *lower, base, index vreg, scale uint8, disp int32, _ uint8) amode {
@@ -18,39 +19,21 @@ func fieldAt(_ *lower, base, index vreg, scale uint8, disp int32, _ uint8) amode
 	return a
 }
 
-// elementOffset implements backend.Heap.Element.
-func elementOffset(l *lower, ref vreg, index clif.Value, log uint8, disp uint32) vreg {
-	i := l.Use(index)
+// offset implements backend.Heap.Offset.
+func offset(l *lower, size uint8, base, index vreg, log uint8, disp int32) vreg {
 	if log > 3 {
 		shifted := l.NewVReg(clif.I64)
-		l.Emit(backend.Inst{Op: asm.ShlImm, Size: 4, Imm: int64(log)}, i, shifted)
-		i, log = shifted, 0
+		l.Emit(backend.Inst{Op: asm.ShlImm, Size: size, Imm: int64(log)}, index, shifted)
+		index, log = shifted, 0
 	}
-	a := backend.Indexed(ref, i, log)
-	a.Disp = int32(disp)
-	offset := l.NewVReg(clif.I64)
-	l.Access(asm.Lea, 4, a, offset)
-	return offset
-}
-
-// pointer implements backend.Heap.Pointer.
-func pointer(l *lower, base, offset vreg) vreg {
-	p := l.NewVReg(clif.I64)
-	l.Access(asm.Lea, 8, backend.Indexed(base, offset, 0), p)
-	return p
-}
-
-// arraySize implements backend.Heap.ArraySize.
-func arraySize(l *lower, n vreg, log uint8, fixed uint32) vreg {
-	if log > 3 {
-		shifted := l.NewVReg(clif.I64)
-		l.Emit(backend.Inst{Op: asm.ShlImm, Size: 8, Imm: int64(log)}, n, shifted)
-		n, log = shifted, 0
+	a := amode{Mode: backend.ModeIndex, N: 1, Scale: log, Regs: [2]vreg{index}}
+	if base != regalloc.NoVReg {
+		a = backend.Indexed(base, index, log)
 	}
-	sum, size := l.NewVReg(clif.I64), l.NewVReg(clif.I64)
-	l.Access(asm.Lea, 8, amode{Mode: backend.ModeIndex, N: 1, Scale: log, Disp: int32(fixed + abi.ObjectAlign - 1), Regs: [2]vreg{n}}, sum)
-	l.Emit(backend.Inst{Op: asm.AndImm, Size: 8, Imm: -abi.ObjectAlign}, sum, size)
-	return size
+	a.Disp = disp
+	sum := l.NewVReg(clif.I64)
+	l.Access(asm.Lea, size, a, sum)
+	return sum
 }
 
 // objectOrNull implements backend.Heap.ObjectOrNull.
@@ -64,7 +47,7 @@ func objectOrNull(l *lower, ref vreg) vreg {
 
 // compareRefTest returns the comparison of a ref_test of anything but functions.
 func compareRefTest(l *lower, d *clif.InstData) comparison {
-	t := l.RefTest(d)
+	t := backend.RefTestOf(l, d)
 	if t.Bits != 0 {
 		c := backend.Comparing(backend.Inst{Op: asm.TestImm, Size: t.Size, Imm: int64(t.Bits)}, asm.NE)
 		c.Add(t.X)
@@ -98,7 +81,7 @@ func lowerI31GetU(l *lower, _ clif.Inst, d *clif.InstData) {
 
 func lowerRefTest(l *lower, i clif.Inst, d *clif.InstData) {
 	if d.Type == clif.FuncRef {
-		l.FuncTest(d)
+		backend.FuncTest(l, d)
 		return
 	}
 	lowerCompare(l, i, d)

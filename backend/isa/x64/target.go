@@ -36,7 +36,7 @@ const loopAlign = 16
 
 // common are the rows that backend uses.
 var common = backend.CommonRows{
-	Copy: asm.Mov, Sext8: asm.Movsx8, Sext16: asm.Movsx16, Sext32: asm.Movsx32, ShlImm: asm.ShlImm, Lea: asm.Lea,
+	Copy: asm.Mov, Sext8: asm.Movsx8, Sext16: asm.Movsx16, Sext32: asm.Movsx32, ShlImm: asm.ShlImm, AndImm: asm.AndImm, Lea: asm.Lea,
 	Store:    [regalloc.NumClasses]backend.Op{regalloc.Int: asm.MovStore, regalloc.Float: asm.MovfStore},
 	IntConst: asm.MovImm, Zero: asm.Zero, StoreZero: asm.MovStoreImm, StoreImm: asm.MovStoreImm, Swap: asm.Xchg,
 	Charge: opCharge, ChargeBy: opChargeBy,
