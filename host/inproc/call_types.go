@@ -164,7 +164,7 @@ func (s *Store) internModuleType(m *Module, n uint32) (storeType, error) {
 func (m *Module) newType(n uint32, collectAlways bool) *funcType {
 	t := newFuncType(&m.meta.Types[n], collectAlways)
 	t.key = string(m.records.Of(n))
-	if m.numbers != nil {
+	if int(n) < len(m.numbers) {
 		t.number = m.numbers[n]
 	}
 	if t.IsTyped() {

@@ -182,6 +182,14 @@ func (m *Module) Records(poll func()) *abi.Records {
 	return abi.RecordsOf(defs, poll)
 }
 
+// TypeKind returns the kind of a type.
+func (m *Module) TypeKind(i uint32) abi.TypeKind {
+	if m.Heap == nil || int(i) >= len(m.Heap.Defs) {
+		return abi.KindFunc
+	}
+	return m.Heap.Defs[i].Kind
+}
+
 // HelperSlot returns where in the instance data the slot of a helper is; ok is false if the module has none.
 func (m *Module) HelperSlot(h abi.Helper) (at uint32, ok bool) {
 	switch {
