@@ -27,18 +27,21 @@ func ruleArrayLen(c *folder, d *clif.InstData) (clif.Value, bool) {
 // ruleRefTest: the type of what was made here, or null.
 func ruleRefTest(c *folder, d *clif.InstData) (clif.Value, bool) {
 	_, want := d.RefTestTypes()
-	if in := c.def(d.ArgA()); in != nil && in.Op == clif.OpRefNull && c.may(RuleTestMade) {
-		return constResult(c, clif.I32, 0)
-	}
-	in := c.madeBy(d.ArgA())
-	if in == nil || !c.may(RuleTestMade) {
+	is := false
+	if in := c.def(d.ArgA()); in != nil && in.Op == clif.OpRefNull {
+		is = !want.IsNotNull()
+	} else if in := c.madeBy(d.ArgA()); in != nil {
+		is = abi.Matches(c.typeMade(in), want, c.f.Mod.IsSubType)
+	} else {
 		return none, false
 	}
-	is := uint64(0)
-	if abi.Matches(c.typeMade(in), want, c.f.Mod.IsSubType) {
-		is = 1
+	switch {
+	case !c.may(RuleTestMade):
+		return none, false
+	case is:
+		return constResult(c, clif.I32, 1)
 	}
-	return constResult(c, clif.I32, is)
+	return constResult(c, clif.I32, 0)
 }
 
 // typeMade returns the type of what in, of madeBy, makes.
