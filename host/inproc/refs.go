@@ -492,7 +492,7 @@ func (s *Store) sweepRefs() {
 }
 
 // heapShare is about how many bytes of the heap cost as much as a root.
-const heapShare = 8
+const heapShare = 64
 
 // mark notes that a word is reachable; most are not even handles.
 func (r *references) mark(ref uint64) {

@@ -30,6 +30,8 @@ const (
 	heapMappings = 10
 )
 
+var _ = [1]struct{}{}[gcheap.LargeSize-256<<10] // as codeHeapNew has it
+
 // makeHeap makes the heap of the store if there is none, and makes it know all types.
 func (s *Store) makeHeap() error {
 	if s.heap != nil {
