@@ -3,6 +3,7 @@
 package inproc_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -29,6 +30,7 @@ const heapText = `(module $heap
   (table $t (export "table") 4 (ref null $node))
   (global $g (export "global") (mut (ref null $node)) (ref.null $node))
   (global (export "any") (mut anyref) (ref.null any))
+  (global (export "full") (mut (ref $node)) (struct.new $node (i32.const 1) (ref.null $node)))
   (elem $el (ref null $node) (item (struct.new $node (i32.const 90) (struct.new $node (i32.const -90) (ref.null $node)))))
   (func $new (export "new") (param $v i32) (result (ref $node))
     (struct.new $node (local.get $v) (struct.new $node (i32.sub (i32.const 0) (local.get $v)) (ref.null $node))))
@@ -119,13 +121,13 @@ func newHeapHost(t *testing.T, c inproc.Config) *heapHost {
 	}
 	t.Cleanup(func() { s.Close() })
 	h := &heapHost{T: t, s: s}
-	h.inst = h.instantiate()
+	h.inst = h.instantiate(heapText)
 	return h
 }
 
-func (h *heapHost) instantiate() *inproc.Instance {
+func (h *heapHost) instantiate(text string) *inproc.Instance {
 	h.Helper()
-	m, err := wat.Assemble(heapText)
+	m, err := wat.Assemble(text)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -306,7 +308,7 @@ func TestHeapTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words["function"] = f.Ref()
+	words["function"], words["foreign"] = f.Ref(), h.s.ExternRef(other.s.Extern(words["other"]))
 	h.must("garbage", 1)
 	for _, c := range []struct {
 		name string
@@ -429,15 +431,19 @@ func TestHeapLimit(t *testing.T) {
 // TestHeapForgotten: what Go code does not hold any more does not fill the heap, though Go's collector has not run.
 func TestHeapForgotten(t *testing.T) {
 	h := newHeapHost(t, inproc.Config{MaxHeapMemory: 2 << 20})
-	for range 300 {
-		if _, ok := h.s.Extern(h.must("new", 1)).(*inproc.Object); !ok {
+	g, err := h.inst.Global("global")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		h.must("fill", 20_000)
+		if _, ok := h.s.Extern(g.Get()).(*inproc.Object); !ok {
 			t.Fatal("no object")
 		}
-		h.must("fill", 2000)
 	}
-	h.must("fill", 80_000)
+	h.must("set global", 1)
+	h.collect() // handles
 	runtime.GC()
-	h.collect()
 	h.collect()
 	if n := h.s.NumObjects(); n != 0 {
 		t.Errorf("%d objects are held", n)
@@ -447,7 +453,7 @@ func TestHeapForgotten(t *testing.T) {
 // TestHeapReset: a reset instance is what it was, also where a table or global holds objects, and snapshots are refused by name.
 func TestHeapReset(t *testing.T) {
 	h := newHeapHost(t, inproc.Config{})
-	second := h.instantiate()
+	second := h.instantiate(heapText)
 	for range 3 {
 		h.must("set global", 7)
 		h.must("set table", 8)
@@ -464,6 +470,18 @@ func TestHeapReset(t *testing.T) {
 			t.Errorf("the element segment: %d", n)
 		}
 	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	full, err := h.inst.Global("full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.inst.Reset(ended); err == nil || full.Get() == 0 {
+		t.Errorf("a global that is never null is %#x after a reset that did not set it (%v)", full.Get(), err)
+	}
+	if err := h.inst.Reset(nil); err != nil {
+		t.Fatal(err)
+	}
 	// The types of two modules are the same.
 	f, err := second.Func("check")
 	if err != nil {
@@ -473,6 +491,17 @@ func TestHeapReset(t *testing.T) {
 	if err := f.Call([]uint64{h.must("new", 9)}, res); err != nil || res[0] != 9 {
 		t.Errorf("an object of another module: %d, %v", res[0], err)
 	}
+	// Types that come later are known.
+	was := h.inst
+	h.inst = h.instantiate(`(module (type $late (struct (field i64 i64 f32 (mut i8))))
+		(func (export "late") (result (ref $late)) (struct.new $late (i64.const 1) (i64.const 2) (f32.const 3) (i32.const 4)))
+		(func (export "of late") (param (ref $late)) (result i32) (struct.get_u $late 3 (local.get 0))))`)
+	late := h.must("late")
+	h.collect()
+	if n := h.must("of late", late); n != 4 {
+		t.Errorf("an object of a type that came later: %d", n)
+	}
+	h.inst = was
 	var none *hosterr.SnapshotError
 	if err := h.inst.Snapshot(func(*inproc.Image) error { return nil }); !errors.As(err, &none) {
 		t.Errorf("a snapshot of the instance: %v", err)

@@ -147,9 +147,9 @@ func (t *typeRows) numberOf(d abi.Digest) typeNumber {
 	return t.numbers[d]
 }
 
-// isWithin reports whether the type with a number is another one or a subtype of it.
+// isWithin reports whether the type with a number, 0 for none, is another one or a subtype of it.
 func (t *typeRows) isWithin(number uint32, super typeNumber) bool {
-	return number != 0 && super.number != 0 && t.word(number+super.depth) == super.number
+	return super.number != 0 && t.word(number+super.depth) == super.number
 }
 
 // isSubtype is isWithin for what digests stand for.
