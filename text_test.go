@@ -43,10 +43,10 @@ func TestParseText(t *testing.T) {
 		t.Error(err)
 	}
 	// It reads what is not compiled.
-	if wasm, err = waot.ParseText([]byte("(type (array i32))")); err != nil {
+	if wasm, err = waot.ParseText([]byte("(func (drop (i64.add128 (i64.const 1) (i64.const 1) (i64.const 1) (i64.const 1))))")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := waot.CompileObject(wasm, nil); !errors.As(err, &invalid) || invalid.Feature != "gc" {
+	if _, err := waot.CompileObject(wasm, nil); !errors.As(err, &invalid) || invalid.Feature != "wide-arithmetic" {
 		t.Error(err)
 	}
 }
