@@ -43,7 +43,7 @@ func TestParseText(t *testing.T) {
 		t.Error(err)
 	}
 	// It reads what is not compiled.
-	if wasm, err = waot.ParseText([]byte("(func (drop (i64.add128 (i64.const 1) (i64.const 1) (i64.const 1) (i64.const 1))))")); err != nil {
+	if wasm, err = waot.ParseText([]byte("(func (param i64) (result i64 i64) (i64.add128 (local.get 0) (local.get 0) (local.get 0) (local.get 0)))")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := waot.CompileObject(wasm, nil); !errors.As(err, &invalid) || invalid.Feature != "wide-arithmetic" {
