@@ -143,7 +143,8 @@ func (h *heapHost) instantiate(text string) *inproc.Instance {
 		n := uint32(slices.IndexFunc(mod.Meta().Funcs, func(f meta.Func) bool { return f.Import.Name == name }))
 		f, err := h.s.NewHostFuncOf(mod, mod.Meta().Funcs[n].Type, func(c *inproc.Caller, args, results []uint64) error {
 			if name == "collect" {
-				return h.s.CollectRefs()
+				h.collect()
+				return nil
 			}
 			var err error
 			results[0], err = h.pass(args)
@@ -182,10 +183,12 @@ func (h *heapHost) must(name string, args ...uint64) uint64 {
 	return r
 }
 
+// collect collects, and overwrites what objects have left.
 func (h *heapHost) collect() {
-	if err := h.s.CollectRefs(); err != nil {
+	if err := errors.Join(h.s.CollectRefs(), h.s.CollectRefs()); err != nil {
 		h.Fatal(err)
 	}
+	h.must("garbage", 500)
 }
 
 // heapPlaces are what keeps an object, each with the roots without which it does not.
@@ -497,7 +500,9 @@ func TestHeapReset(t *testing.T) {
 		(func (export "late") (result (ref $late)) (struct.new $late (i64.const 1) (i64.const 2) (f32.const 3) (i32.const 4)))
 		(func (export "of late") (param (ref $late)) (result i32) (struct.get_u $late 3 (local.get 0))))`)
 	late := h.must("late")
-	h.collect()
+	if err := h.s.CollectRefs(); err != nil {
+		t.Fatal(err)
+	}
 	if n := h.must("of late", late); n != 4 {
 		t.Errorf("an object of a type that came later: %d", n)
 	}
