@@ -180,7 +180,7 @@ func TestObjectsLimit(t *testing.T) {
 		kept = append(kept, p)
 	}
 	var trap *waot.Trap
-	if !errors.As(err, &trap) || trap.Code != waot.TrapHeapExhausted || trap.Code.String() != "heap exhausted" || len(kept) < 30_000 {
+	if !errors.As(err, &trap) || trap.Code != waot.TrapHeapExhausted || trap.Code.String() != "heap exhausted" || len(kept) < 26_000 {
 		t.Fatalf("%v after %d arrays", err, len(kept))
 	}
 	kept = nil
