@@ -82,7 +82,8 @@ const heapText = `(module $heap
   (func (export "named") (param i32 externref) (result (ref $named))
     (struct.new $named (local.get 0) (struct.new $node (i32.sub (i32.const 0) (local.get 0)) (ref.null $node)) (local.get 1)))
   (func (export "name") (param (ref null $node)) (result externref) (struct.get $named 2 (ref.cast (ref $named) (local.get 0))))
-  (func (export "garbage") (param $n i32)
+  (func (export "check later") (param $n (ref null $node)) (result i32) (call $garbage (i32.const 500)) (call $check (local.get $n)))
+  (func $garbage (export "garbage") (param $n i32)
     (loop $l
       (drop (call $new (local.get $n)))
       (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
@@ -143,7 +144,8 @@ func (h *heapHost) instantiate(text string) *inproc.Instance {
 		n := uint32(slices.IndexFunc(mod.Meta().Funcs, func(f meta.Func) bool { return f.Import.Name == name }))
 		f, err := h.s.NewHostFuncOf(mod, mod.Meta().Funcs[n].Type, func(c *inproc.Caller, args, results []uint64) error {
 			if name == "collect" {
-				return h.s.CollectRefs()
+				h.collect()
+				return nil
 			}
 			var err error
 			results[0], err = h.pass(args)
@@ -182,10 +184,12 @@ func (h *heapHost) must(name string, args ...uint64) uint64 {
 	return r
 }
 
+// collect collects, and overwrites what objects have left.
 func (h *heapHost) collect() {
-	if err := h.s.CollectRefs(); err != nil {
+	if err := errors.Join(h.s.CollectRefs(), h.s.CollectRefs()); err != nil {
 		h.Fatal(err)
 	}
+	h.must("garbage", 500)
 }
 
 // heapPlaces are what keeps an object, each with the roots without which it does not.
@@ -222,8 +226,10 @@ var heapPlaces = []struct {
 	}},
 	{"result", "objects", func(h *heapHost) (uint64, error) {
 		r := h.must("new", 90)
-		h.collect()
-		return h.call("check", r)
+		if err := errors.Join(h.s.CollectRefs(), h.s.CollectRefs()); err != nil {
+			return 0, err
+		}
+		return h.call("check later", r) // the next call ends what keeps it
 	}},
 	{"claim", "objects", func(h *heapHost) (uint64, error) {
 		r := h.must("new", 90)
@@ -497,7 +503,9 @@ func TestHeapReset(t *testing.T) {
 		(func (export "late") (result (ref $late)) (struct.new $late (i64.const 1) (i64.const 2) (f32.const 3) (i32.const 4)))
 		(func (export "of late") (param (ref $late)) (result i32) (struct.get_u $late 3 (local.get 0))))`)
 	late := h.must("late")
-	h.collect()
+	if err := h.s.CollectRefs(); err != nil {
+		t.Fatal(err)
+	}
 	if n := h.must("of late", late); n != 4 {
 		t.Errorf("an object of a type that came later: %d", n)
 	}
