@@ -227,6 +227,17 @@ type Module struct {
 // InitFunc returns the index of the init function.
 func (m *Module) InitFunc() FuncIndex { return FuncIndex(len(m.Funcs) - 1) }
 
+// IsSubSig reports whether a function of type i is of type j, too: both are the same, or j is among the supertypes of i.
+func (m *Module) IsSubSig(i, j SigIndex) bool {
+	for !m.Sigs[i].Equal(&m.Sigs[j]) {
+		if int(i) >= len(m.Types) || !m.Types[i].HasSuper {
+			return false
+		}
+		i = SigIndex(m.Types[i].Super)
+	}
+	return true
+}
+
 // TagSig returns the signature of tag i, whose parameters are the arguments of its exceptions.
 func (m *Module) TagSig(i uint32) *Signature { return &m.Sigs[m.Tags[i].Sig] }
 

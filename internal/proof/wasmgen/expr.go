@@ -65,8 +65,8 @@ func (g *gen) function(s sig) []byte {
 	f.nullLocals()
 	f.busy = make([]bool, len(f.locals))
 	f.labels = []label{{types: s.results}}
-	f.countEvent(countEntered)
 	f.burnFuel()
+	f.countEvent(countEntered)
 	f.neverNullLocals()
 	for f.budget > 0 {
 		f.statement()

@@ -214,7 +214,7 @@ func (g *gen) declareHeapTypes() {
 		return
 	}
 	g.declared = map[int]int{}
-	g.fuel = []int{100, 300, 300, 1000, 1000, 5000, 5000, 20000}[g.r.IntN(8)]
+	g.fuel = []int{100, 300, 300, 1000, 1000, 3000, 3000, 10000}[g.r.IntN(8)]
 	g.group([]heapType{{kind: structKind, super: -1}, {kind: arrayKind, super: -1}})
 	for groups := 3 + g.r.IntN(5); groups > 0 && len(g.defined) < maxHeapTypes; groups-- {
 		if g.r.IntN(4) == 0 {
