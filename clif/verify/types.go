@@ -171,6 +171,9 @@ func (v *Verifier) constant(d *clif.InstData) {
 		from, want := d.RefTestTypes()
 		v.refType(d, from)
 		v.refType(d, want)
+		if !want.IsNotNull() || want.IsBottom() || want.OrNull() == want.Top() {
+			v.fail("ref_test for %v, which null alone decides", want)
+		}
 	case clif.OpStructNew:
 		v.definition(d.Aux, abi.KindStruct)
 	case clif.OpStructGet, clif.OpStructGetS, clif.OpStructGetU, clif.OpStructSet:

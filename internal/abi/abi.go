@@ -180,9 +180,9 @@ var Helpers = [NumHelpers]HelperInfo{
 	HelperExceptionOpen: {"waot_exception_open", 2, false, true},
 	// uint64 waot_exception_ref(void *exception).
 	HelperExceptionRef: {"waot_exception_ref", 1, true, true},
-	// uint64 waot_heap_new(uint64 type, uint64 length): a reference to a new object of zeros and nulls, of a type that is given by its number; an array has the length, which is 0 for a structure. If there is
-	// no room, it ends the call (TrapHeapExhausted).
-	HelperHeapNew: {"waot_heap_new", 2, true, true},
+	// uint64 waot_heap_new(uint64 type, uint64 length, uint64 size, void *base): a reference to a new object of zeros and nulls, of a type that is given by its number, and of size bytes, which may be
+	// more than fits; an array has the length, which is 0 for a structure. If there is no room, it ends the call (TrapHeapExhausted).
+	HelperHeapNew: {"waot_heap_new", 4, true, true},
 	// void waot_heap_fill(void *to, void *value, uint64 n, uint64 size): n copies of a value of size bytes.
 	HelperHeapFill: {"waot_heap_fill", 4, false, false},
 	// void waot_heap_widen(uint64 *to, uint32 *from, uint64 n) and waot_heap_narrow(uint32 *to, uint64 *from, uint64 n) copy references. What they copy from is elsewhere than where they copy to.

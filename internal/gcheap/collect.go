@@ -9,8 +9,9 @@ import (
 type Roots struct {
 	// Each calls visit with the address of each root.
 	Each func(visit func(word *uint64))
-	// Host is told the handles that live objects hold; it may be nil.
+	// Host is told the handles that roots and live objects hold. Done is called when all that lives is known, and has been moved. Both may be nil.
 	Host func(word uint64)
+	Done func()
 }
 
 // collector copies what lives (C. J. Cheney, "A nonrecursive list compacting algorithm", CACM 13(11), 1970): the objects that have been copied and not looked at are a queue in the
@@ -18,7 +19,7 @@ type Roots struct {
 type collector struct {
 	*Heap
 	from    int    // the space that objects leave
-	fromEnd uint64 // of what it holds
+	fromEnd uint64 // the reference to the next object that it would have had
 	scan    uint64
 	pending []int // large objects that are marked and not looked at
 	roots   Roots
@@ -29,14 +30,14 @@ type collector struct {
 func (h *Heap) Collect(roots Roots) error {
 	c := &collector{Heap: h, from: h.space, fromEnd: uint64(h.Next), roots: roots}
 	h.space = 1 - c.from
-	c.scan = start(h.space)
-	h.Next, h.End = uint32(c.scan), uint32(h.committed[h.space])
+	c.scan = start(h.space) + lead
+	h.Next = uint32(c.scan)
 	roots.Each(c.word)
 	for c.err == nil && (c.scan < uint64(h.Next) || len(c.pending) > 0) {
 		if n := len(c.pending) - 1; n >= 0 {
 			o := &h.large[c.pending[n]]
 			c.pending = c.pending[:n]
-			c.look(o.at)
+			c.look(o.at + lead)
 			continue
 		}
 		c.scan += c.look(c.scan)
@@ -44,25 +45,36 @@ func (h *Heap) Collect(roots Roots) error {
 	if c.err != nil {
 		return c.err
 	}
-	c.finish()
+	if err := c.finish(); err != nil {
+		return err
+	}
+	if roots.Done != nil {
+		roots.Done()
+	}
 	return nil
 }
 
 // finish gives back what nothing reaches, and decides when the next collection is.
-func (c *collector) finish() {
+func (c *collector) finish() (err error) {
 	h := c.Heap
 	h.empty(c.from, c.fromEnd)
 	h.large = slices.DeleteFunc(h.large, func(o largeObject) bool {
-		if !o.marked {
-			h.mem.Release(o.at, o.at+o.size)
-			h.largeUsed -= o.size
+		if o.marked {
+			return false
 		}
-		return !o.marked
+		if failed := h.mem.Clear(o.at, o.at+o.size); failed != nil {
+			err = failed
+			return false
+		}
+		h.largeUsed -= o.size
+		return true
 	})
 	for i := range h.large {
 		h.large[i].marked = false
 	}
-	h.target = max(2*h.used(), 4*step)
+	h.target = max(2*h.Used(), 4*step)
+	h.open()
+	return err
 }
 
 // kept is how many bytes of an empty space stay accessible, since clearing them takes less time than touching new pages.
@@ -72,7 +84,7 @@ const kept = 1 << 20
 func (h *Heap) empty(space int, end uint64) {
 	begin := start(space)
 	keep := min(begin+kept, h.committed[space])
-	clear(h.mem.Bytes[begin:min(end, keep)])
+	clear(h.mem.Bytes[begin:max(begin, min(end, keep))])
 	if have := h.committed[space]; have > keep {
 		h.mem.Release(keep, have)
 		h.committed[space] = keep
@@ -100,10 +112,10 @@ func (c *collector) ref(r uint32) uint32 {
 		c.err = corrupt("a reference 0x%x", r)
 	case at >= largeStart:
 		c.mark(at)
-	case at < start(c.from) || at+HeaderSize > c.fromEnd:
+	case at < start(c.from)+lead || at >= c.fromEnd:
 		c.err = corrupt("a reference 0x%x that is not to the space of objects", r)
-	case c.u32(at) == forwarded:
-		return c.u32(at + 4)
+	case c.u32(at+typeAt) == forwarded:
+		return c.u32(at)
 	default:
 		return c.move(at)
 	}
@@ -117,7 +129,7 @@ func (c *collector) move(at uint64) uint32 {
 		err = corrupt("an object at 0x%x of %d bytes", at, size)
 	}
 	to := uint64(c.Next)
-	if end := to + size; err == nil && end > uint64(c.End) {
+	if end := to + size; err == nil && end > c.committed[c.space] {
 		err = c.extend(end)
 	}
 	if err != nil {
@@ -125,31 +137,31 @@ func (c *collector) move(at uint64) uint32 {
 		return 0
 	}
 	for i := uint64(0); i < size; i += Align {
-		c.put64(to+i, c.u64(at+i))
+		c.put64(to+typeAt+i, c.u64(at+typeAt+i))
 	}
 	c.Next += uint32(size)
-	c.put32(at, forwarded)
-	c.put32(at+4, uint32(to))
+	c.put32(at+typeAt, forwarded)
+	c.put32(at, uint32(to))
 	return uint32(to)
 }
 
 // size returns how many bytes the object at a place takes.
 func (c *collector) size(at uint64) (uint64, error) {
-	typ, length := c.u32(at), c.u32(at+4)
-	if uint64(typ) >= uint64(len(c.types)) {
+	typ := c.u32(at + typeAt)
+	t := c.types.of(typ)
+	switch {
+	case t == nil:
 		return 0, corrupt("type %d of the object at 0x%x", typ, at)
+	case t.Elem == 0:
+		return uint64(t.Fixed), nil
 	}
-	t := &c.types[typ]
-	if t.Elem == 0 && length != 0 {
-		return 0, corrupt("a structure at 0x%x with a length", at)
-	}
-	return t.sizeOf(length), nil
+	return t.sizeOf(c.u32(at)), nil
 }
 
 // mark notes a large object.
 func (c *collector) mark(at uint64) {
-	i := sort.Search(len(c.large), func(i int) bool { return c.large[i].at >= at })
-	if i == len(c.large) || c.large[i].at != at {
+	i := sort.Search(len(c.large), func(i int) bool { return c.large[i].at+lead >= at })
+	if i == len(c.large) || c.large[i].at+lead != at {
 		c.err = corrupt("a reference 0x%x to no large object", at)
 		return
 	}
@@ -166,9 +178,9 @@ func (c *collector) look(at uint64) uint64 {
 		c.err = err
 		return 0
 	}
-	t, length := &c.types[c.u32(at)], uint64(1)
+	t, length := c.types.of(c.u32(at+typeAt)), uint64(1)
 	if t.Elem != 0 {
-		length = uint64(c.u32(at + 4))
+		length = uint64(c.u32(at))
 	}
 	if len(t.Refs)+len(t.Words) == 0 {
 		return size
@@ -194,7 +206,7 @@ func (h *Heap) Verify() error {
 	begins := map[uint64]bool{}
 	c := &collector{Heap: h}
 	var all []uint64
-	for at := start(h.space); at < uint64(h.Next); {
+	for at := start(h.space) + lead; at < uint64(h.Next); {
 		begins[at] = true
 		all = append(all, at)
 		size, err := c.size(at)
@@ -204,8 +216,8 @@ func (h *Heap) Verify() error {
 		at += size
 	}
 	for i := range h.large {
-		begins[h.large[i].at] = true
-		all = append(all, h.large[i].at)
+		begins[h.large[i].at+lead] = true
+		all = append(all, h.large[i].at+lead)
 	}
 	check := func(x, at uint64) error {
 		if x != 0 && x&1 == 0 && x < Size && !begins[x] {
@@ -214,9 +226,9 @@ func (h *Heap) Verify() error {
 		return nil
 	}
 	for _, at := range all {
-		t, length := &h.types[h.u32(at)], uint64(1)
+		t, length := h.types.of(h.u32(at+typeAt)), uint64(1)
 		if t.Elem != 0 {
-			length = uint64(h.u32(at + 4))
+			length = uint64(h.u32(at))
 		}
 		for i := range length {
 			base := at + i*uint64(t.Elem)

@@ -5,7 +5,8 @@
 // Input: memory, types, and roots that a function visits.
 // Output: objects in the memory, and roots that are updated.
 //
-// References are the offsets of objects in the memory, 32 bits, multiples of Align; 0 is null, and what has the low bit set is a small integer. Words of 64 bits, as roots and wide
+// References are offsets in the memory, 32 bits, multiples of Align; an object has the number of its type in front of where they are to, an array its length there, and fields and elements follow
+// (abi.ObjectType). 0 is null, and what has the low bit set is a small integer. Words of 64 bits, as roots and wide
 // fields are, may also be handles of the host, from 2^32 on, which are passed to the host.
 package gcheap
 
@@ -20,18 +21,20 @@ import (
 const (
 	// Align is what offsets and sizes of objects are multiples of.
 	Align = abi.ObjectAlign
-	// HeaderSize is how many bytes an object begins with: the number of its type, and the length of an array or 0, 32 bits each.
-	HeaderSize = abi.ObjectHeader
-	// First is the lowest offset that an object may have. What is below is never accessible, so that accesses of fields of null fault.
+	// First is where what may be accessible begins. What is below never is, so that accesses of fields of null fault.
 	First = abi.HeapFirst
 	// Size is the size of the memory.
 	Size = 1 << 32
+	// LargeSize is from which size on objects are not moved. Code that makes objects by itself must leave them to Alloc.
+	LargeSize = 4 * step
 
 	spaceSize  = 1 << 30 // of each of the two spaces, of which the first begins at First and is that much shorter
 	largeStart = 2 * spaceSize
 	// step is by how much spaces are made accessible, and what large objects are multiples of.
 	step = 64 << 10
-	// forwarded is the number of the type of an object that has been moved; the new offset is in place of the length.
+	// lead is how far the first reference of a space, or that to a large object, is from what is accessible: there is room for the number of the type in front of it.
+	lead = Align
+	// forwarded is the number of the type of an object that has been moved; the new reference is where the old one is to.
 	forwarded = 1<<32 - 1
 )
 
@@ -47,11 +50,11 @@ func corrupt(format string, args ...any) error { return &CorruptError{fmt.Sprint
 
 // Type is what the collector knows of a type of objects.
 type Type struct {
-	// Fixed is the size of a structure with its header, a multiple of Align, or where the elements of an array begin.
+	// Fixed is the size of a structure with the number of its type, a multiple of Align, or how many bytes from that on the elements of an array begin.
 	Fixed uint32
 	// Elem is the size of an element, 0 for a structure.
 	Elem uint32
-	// Refs and Words are the offsets of the fields that are references and words, rising; of the elements of an array, they are Fixed or none.
+	// Refs and Words are where, relative to the reference, the fields are that are references and words; of the elements of an array, the first one or none.
 	Refs, Words []uint32
 }
 
@@ -75,16 +78,31 @@ func (t *Type) sizeOf(length uint32) uint64 {
 	return (uint64(t.Fixed) + uint64(t.Elem)*uint64(length) + Align - 1) &^ (Align - 1)
 }
 
-// State is what compiled code reads and writes to make an object: where free space begins and where it ends. What is between is zero.
+// Types are all types that objects may have, by their numbers: Index has the place in List for each number, 0 for what is none.
+type Types struct {
+	Index []uint32
+	List  []Type
+}
+
+// of returns the type with a number, or nil.
+func (t *Types) of(number uint32) *Type {
+	if uint64(number) >= uint64(len(t.Index)) || t.Index[number] == 0 {
+		return nil
+	}
+	return &t.List[t.Index[number]]
+}
+
+// State is what compiled code reads and writes to make an object: the reference to the next one, and the one that it must not be above when that object has been made. What is between is zero.
 type State struct{ Next, End uint32 }
 
 // Memory is what the host has for a heap.
 type Memory struct {
 	// Bytes is the whole memory, of Size bytes, of which only what has been committed is accessible.
 	Bytes []byte
-	// Commit makes [from, to) accessible and zero; Release gives it back. Both are multiples of the step of 64 KiB.
+	// Commit makes [from, to) accessible and zero; Release gives it back, and Clear makes it zero, which can fail. All are multiples of the step of 64 KiB.
 	Commit  func(from, to uint64) error
 	Release func(from, to uint64)
+	Clear   func(from, to uint64) error
 }
 
 // Heap is a heap. It belongs to one goroutine at a time.
@@ -92,21 +110,22 @@ type Heap struct {
 	*State
 	mem   Memory
 	base  unsafe.Pointer
-	types []Type // by number
+	types Types
 	limit uint64 // of the bytes of objects
 
 	space     int       // the one that objects are made in
 	committed [2]uint64 // the end of what is accessible of each
 	large     []largeObject
-	largeEnd  uint64
+	largeEnd  uint64 // of what is accessible for large objects
 	largeUsed uint64
 	target    uint64 // how far the space may grow before there is a collection
-	Torture   bool   // collect for each object that is not made by compiled code
+	// Torture collects for each object, of which compiled code makes none by itself.
+	Torture bool
 }
 
 // largeObject is an array that is not moved.
 type largeObject struct {
-	at, size uint64
+	at, size uint64 // of the memory; the reference is behind lead
 	marked   bool
 }
 
@@ -116,8 +135,7 @@ func New(mem Memory, state *State, limit uint64) *Heap {
 	for s := range h.committed {
 		h.committed[s] = start(s)
 	}
-	h.Next = First
-	h.End = First
+	h.Next = uint32(start(0) + lead)
 	return h
 }
 
@@ -129,8 +147,14 @@ func start(space int) uint64 {
 	return spaceSize
 }
 
-// AddTypes makes room for the types up to a number, which are those of the process: numbers never mean another type.
-func (h *Heap) AddTypes(types []Type) { h.types = types }
+// SetTypes says what types there are: numbers never mean another type than before.
+func (h *Heap) SetTypes(types Types) { h.types = types }
+
+// TypeOf returns the number of the type of an object.
+func (h *Heap) TypeOf(ref uint32) uint32 { return h.u32(uint64(ref) + typeAt) }
+
+// typeAt is where an object has the number of its type, relative to the reference: adding it wraps around.
+const typeAt = 1<<64 + abi.ObjectType
 
 // The accesses of the memory check nothing: places are below Size, and what is not accessible faults.
 func (h *Heap) at(at uint64) unsafe.Pointer { return unsafe.Add(h.base, at) }
@@ -139,12 +163,26 @@ func (h *Heap) put32(at uint64, x uint32)   { *(*uint32)(h.at(at)) = x }
 func (h *Heap) u64(at uint64) uint64        { return *(*uint64)(h.at(at)) }
 func (h *Heap) put64(at uint64, x uint64)   { *(*uint64)(h.at(at)) = x }
 
-// used returns how many bytes the objects take, those that nothing reaches included.
-func (h *Heap) used() uint64 { return uint64(h.Next) - start(h.space) + h.largeUsed }
+// Used returns how many bytes the objects take, those that nothing reaches included.
+func (h *Heap) Used() uint64 { return uint64(h.Next) - start(h.space) - lead + h.largeUsed }
+
+// open sets how far code may make objects by itself.
+func (h *Heap) open() {
+	limit := min(h.target, h.limit)
+	h.End = uint32(min(h.committed[h.space], start(h.space)+lead+limit-min(limit, h.largeUsed)))
+	if h.Torture {
+		h.End = 0
+	}
+}
 
 // Alloc makes an object of a type, of zeros and nulls, and returns a reference to it. It may collect: visit must then visit all roots.
 func (h *Heap) Alloc(typ, length uint32, roots Roots) (uint32, error) {
-	size := h.types[typ].sizeOf(length)
+	defer h.open()
+	t := h.types.of(typ)
+	if t == nil {
+		return 0, corrupt("an object of type %d", typ)
+	}
+	size := t.sizeOf(length)
 	if size > h.limit {
 		return 0, ErrFull
 	}
@@ -166,22 +204,24 @@ func (h *Heap) Alloc(typ, length uint32, roots Roots) (uint32, error) {
 		}
 		if !ok {
 			h.target = 2 * h.target
-			if at, ok, err = h.grown(size); err != nil || !ok {
-				return 0, errors.Join(err, ErrFull)
+			if at, ok, err = h.grown(size); err != nil {
+				return 0, err
+			} else if !ok {
+				return 0, ErrFull
 			}
 		}
 	}
-	h.put32(at, typ)
-	h.put32(at+4, length)
+	h.put32(at+typeAt, typ)
+	h.put32(at, length) // of a structure 0, as its fields are
 	return uint32(at), nil
 }
 
 // isLarge reports whether an object is not to be copied.
-func (h *Heap) isLarge(size uint64) bool { return size >= 4*step }
+func (h *Heap) isLarge(size uint64) bool { return size >= LargeSize }
 
 // place finds room for an object below the target.
 func (h *Heap) place(size uint64) (at uint64, ok bool, err error) {
-	if h.used()+size > min(h.target, h.limit) {
+	if h.Used()+size > min(h.target, h.limit) {
 		return 0, false, nil
 	}
 	return h.grown(size)
@@ -190,12 +230,12 @@ func (h *Heap) place(size uint64) (at uint64, ok bool, err error) {
 // grown finds room for an object below the limit.
 func (h *Heap) grown(size uint64) (at uint64, ok bool, err error) {
 	switch {
-	case h.used()+size > h.limit:
+	case h.Used()+size > h.limit:
 		return 0, false, nil
 	case h.isLarge(size):
 		return h.placeLarge(size)
 	}
-	if end := uint64(h.Next) + size; end > uint64(h.End) {
+	if end := uint64(h.Next) + size; end > h.committed[h.space] {
 		if err := h.extend(end); err != nil {
 			return 0, false, err
 		}
@@ -208,20 +248,18 @@ func (h *Heap) grown(size uint64) (at uint64, ok bool, err error) {
 // extend makes the current space accessible up to an end, at least.
 func (h *Heap) extend(end uint64) error {
 	end = (end + step - 1) &^ (step - 1)
-	if have := h.committed[h.space]; end > have {
-		end = min(max(end, have+(have-start(h.space))/2&^(step-1)), start(h.space)+spaceSize-First)
-		if err := h.mem.Commit(have, end); err != nil {
-			return err
-		}
-		h.committed[h.space] = end
+	have := h.committed[h.space]
+	end = min(max(end, have+(have-start(h.space))/2&^(step-1)), start(h.space)+spaceSize-First)
+	if err := h.mem.Commit(have, end); err != nil {
+		return err
 	}
-	h.End = uint32(end)
+	h.committed[h.space] = end
 	return nil
 }
 
 // placeLarge finds room for a large object: a gap between others, or behind them.
 func (h *Heap) placeLarge(size uint64) (uint64, bool, error) {
-	size = (size + step - 1) &^ (step - 1)
+	size = (size + lead + step - 1) &^ (step - 1)
 	at, i := uint64(largeStart), 0
 	for ; i < len(h.large) && h.large[i].at-at < size; i++ {
 		at = h.large[i].at + h.large[i].size
@@ -229,12 +267,15 @@ func (h *Heap) placeLarge(size uint64) (uint64, bool, error) {
 	if at+size > Size {
 		return 0, false, nil
 	}
-	if err := h.mem.Commit(at, at+size); err != nil {
-		return 0, false, err
+	if end := at + size; end > h.largeEnd {
+		if err := h.mem.Commit(h.largeEnd, end); err != nil {
+			return 0, false, err
+		}
+		h.largeEnd = end
 	}
 	h.large = append(h.large, largeObject{})
 	copy(h.large[i+1:], h.large[i:])
 	h.large[i] = largeObject{at: at, size: size}
 	h.largeUsed += size
-	return at, true, nil
+	return at + lead, true, nil
 }

@@ -28,12 +28,13 @@ func newMemory(t *testing.T) Memory {
 				t.Error(err)
 			}
 		},
+		Clear: func(from, to uint64) error { return syscall.Madvise(b[from:to], syscall.MADV_DONTNEED) },
 	}
 }
 
 // The types of the tests: a pair of references and a number, a structure with a word of the host, arrays of bytes, of references and of words.
 const (
-	pair = iota
+	pair = iota + 1
 	holder
 	bytesType
 	refsType
@@ -41,9 +42,9 @@ const (
 	empty
 )
 
-func testTypes() []Type {
+func testTypes() Types {
 	mut := func(t abi.ValType) abi.FieldType { return abi.FieldType{Type: t, Mutable: true} }
-	var list []Type
+	list, index := make([]Type, 1), make([]uint32, 1)
 	for _, c := range []struct {
 		kind   abi.TypeKind
 		fields []abi.FieldType
@@ -56,9 +57,10 @@ func testTypes() []Type {
 		{abi.KindStruct, nil},
 	} {
 		def := &abi.TypeDef{Kind: c.kind, Fields: c.fields}
+		index = append(index, uint32(len(list)))
 		list = append(list, TypeOf(def, def.ObjectLayout(nil)))
 	}
-	return list
+	return Types{index, list}
 }
 
 // TestLayout: fields are aligned and do not overlap, a subtype has those of its supertype in the same places, and what may hold a handle has 8 bytes.
@@ -68,13 +70,13 @@ func TestLayout(t *testing.T) {
 	sub := &abi.TypeDef{Kind: abi.KindStruct, Fields: append(slices.Clone(super.Fields), f(abi.V128), f(abi.FuncRef), abi.FieldType{Type: abi.I32, Packed: 16}, f(abi.ExternRef), f(abi.RefToKind(abi.KindArray, 4)), f(abi.F32), f(abi.ExnRef))}
 	above := super.ObjectLayout(nil)
 	l := sub.ObjectLayout(above)
-	if !slices.Equal(l.Offsets[:3], above.Offsets) || above.Fixed != 24 || l.Fixed != 88 {
+	if !slices.Equal(l.Offsets[:3], above.Offsets) || above.Fixed != 24 || l.Fixed != 72 {
 		t.Errorf("a supertype of %d bytes has fields at %v, its subtype of %d at %v", above.Fixed, above.Offsets, l.Fixed, l.Offsets)
 	}
 	seen := map[uint32]bool{}
 	for i, size := range []uint32{1, 4, 8, 16, 8, 2, 8, 4, 4, 8} {
 		at := l.Offsets[i]
-		if at%size != 0 || at < HeaderSize || at+size > l.Fixed || sub.Fields[i].ObjectBytes() != size {
+		if at%min(size, Align) != 0 || at+size > l.Fixed-4 || sub.Fields[i].ObjectBytes() != size {
 			t.Errorf("field %d of %d bytes is at %d of %d", i, size, at, l.Fixed)
 		}
 		for k := range size {
@@ -89,6 +91,9 @@ func TestLayout(t *testing.T) {
 		t.Errorf("references at %v, words at %v", typ.Refs, typ.Words)
 	}
 }
+
+// idAt is where a pair has its number.
+const idAt = 0
 
 // shadow is what an object should be.
 type shadow struct {
@@ -120,7 +125,7 @@ func (m *mutator) visit() Roots {
 
 // slots returns where the references in an object are, and whether they are words.
 func (m *mutator) slots(at uint64, s *shadow) (list []uint64, wide bool) {
-	t := &m.h.types[s.typ]
+	t := m.h.types.of(s.typ)
 	switch s.typ {
 	case pair:
 		return []uint64{at + uint64(t.Refs[0]), at + uint64(t.Refs[1])}, false
@@ -128,7 +133,7 @@ func (m *mutator) slots(at uint64, s *shadow) (list []uint64, wide bool) {
 		return []uint64{at + uint64(t.Words[1])}, true
 	case refsType, wordsType:
 		for i := range s.refs {
-			list = append(list, at+uint64(t.Fixed)+uint64(i)*uint64(t.Elem))
+			list = append(list, at+uint64(t.Fixed)+typeAt+uint64(i)*uint64(t.Elem))
 		}
 		return list, s.typ == wordsType
 	}
@@ -151,8 +156,8 @@ func (m *mutator) alloc(typ uint32, n int) error {
 	m.ids++
 	s := &shadow{typ: typ, id: m.ids}
 	at := uint64(r)
-	t := &m.h.types[typ]
-	for k := uint64(HeaderSize); k < t.sizeOf(uint32(n)); k++ {
+	t := m.h.types.of(typ)
+	for k := uint64(4); k < t.sizeOf(uint32(n))-4; k++ {
 		if m.h.mem.Bytes[at+k] != 0 {
 			m.Fatalf("an object at 0x%x is not zero at %d", at, k)
 		}
@@ -160,7 +165,7 @@ func (m *mutator) alloc(typ uint32, n int) error {
 	switch typ {
 	case pair:
 		s.refs, s.small = make([]*shadow, 2), make([]uint32, 2)
-		m.h.put64(at+8, s.id)
+		m.h.put64(at+idAt, s.id)
 	case holder:
 		s.refs, s.small, s.host = make([]*shadow, 1), make([]uint32, 1), 1<<32+s.id*8+2
 		m.h.put64(at+uint64(t.Words[0]), s.host)
@@ -169,7 +174,7 @@ func (m *mutator) alloc(typ uint32, n int) error {
 		for i := range s.bytes {
 			s.bytes[i] = byte(m.Uint32())
 		}
-		copy(m.h.mem.Bytes[at+uint64(t.Fixed):], s.bytes)
+		copy(m.h.mem.Bytes[at+uint64(t.Fixed)+typeAt:], s.bytes)
 	case refsType, wordsType:
 		s.refs, s.small = make([]*shadow, n), make([]uint32, n)
 	}
@@ -241,21 +246,21 @@ func (m *mutator) check() {
 			m.Fatalf("two objects at 0x%x", at)
 		}
 		places[at] = true
-		t := &m.h.types[s.typ]
-		if m.h.u32(at) != s.typ {
-			m.Fatalf("object %d of type %d has the type %d", s.id, s.typ, m.h.u32(at))
+		t := m.h.types.of(s.typ)
+		if m.h.TypeOf(uint32(at)) != s.typ {
+			m.Fatalf("object %d of type %d has the type %d", s.id, s.typ, m.h.TypeOf(uint32(at)))
 		}
 		switch s.typ {
 		case pair:
-			if m.h.u64(at+8) != s.id {
-				m.Fatalf("object %d has the number %d", s.id, m.h.u64(at+8))
+			if m.h.u64(at+idAt) != s.id {
+				m.Fatalf("object %d has the number %d", s.id, m.h.u64(at+idAt))
 			}
 		case holder:
 			if m.h.u64(at+uint64(t.Words[0])) != s.host {
 				m.Fatalf("object %d has another handle", s.id)
 			}
 		case bytesType:
-			if !slices.Equal(m.h.mem.Bytes[at+uint64(t.Fixed):][:len(s.bytes)], s.bytes) {
+			if !slices.Equal(m.h.mem.Bytes[at+uint64(t.Fixed)+typeAt:][:len(s.bytes)], s.bytes) {
 				m.Fatalf("object %d has other bytes", s.id)
 			}
 		}
@@ -284,11 +289,11 @@ func TestRandom(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			var state State
 			m := &mutator{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), h: New(newMemory(t), &state, 64<<20)}
-			m.h.AddTypes(testTypes())
+			m.h.SetTypes(testTypes())
 			m.h.Torture = seed%3 == 0
 			for step := range 3000 {
 				n := 0
-				typ := uint32(m.IntN(6))
+				typ := uint32(pair + m.IntN(6))
 				if typ == bytesType || typ == refsType || typ == wordsType {
 					if n = m.IntN(20); m.IntN(50) == 0 {
 						n = m.IntN(200_000)
@@ -322,7 +327,7 @@ func TestRandom(t *testing.T) {
 func TestLimit(t *testing.T) {
 	var state State
 	m := &mutator{T: t, Rand: rand.New(rand.NewPCG(1, 1)), h: New(newMemory(t), &state, 1<<20)}
-	m.h.AddTypes(testTypes())
+	m.h.SetTypes(testTypes())
 	for range 1000 {
 		if err := m.alloc(bytesType, 10_000); err != nil {
 			t.Fatal(err)
@@ -351,7 +356,7 @@ func TestLimit(t *testing.T) {
 func TestHost(t *testing.T) {
 	var state State
 	m := &mutator{T: t, Rand: rand.New(rand.NewPCG(1, 1)), h: New(newMemory(t), &state, 1<<20)}
-	m.h.AddTypes(testTypes())
+	m.h.SetTypes(testTypes())
 	for range 3 {
 		if err := m.alloc(holder, 0); err != nil {
 			t.Fatal(err)
@@ -369,19 +374,19 @@ func TestHost(t *testing.T) {
 // TestCorrupt: what is no object, or no reference to one, is told, and does not panic.
 func TestCorrupt(t *testing.T) {
 	for name, spoil := range map[string]func(m *mutator){
-		"a root into the guard":         func(m *mutator) { m.roots[0] = 16 },
-		"a root that is not aligned":    func(m *mutator) { m.roots[0] += 4 },
-		"a root behind all objects":     func(m *mutator) { m.roots[0] = uint64(m.h.Next) },
-		"a root to the other space":     func(m *mutator) { m.roots[0] = spaceSize },
-		"a root to no large object":     func(m *mutator) { m.roots[0] = largeStart },
-		"a field":                       func(m *mutator) { m.h.put32(m.roots[0]+uint64(m.h.types[pair].Refs[0]), 8) },
-		"a type":                        func(m *mutator) { m.h.put32(m.roots[0], 77) },
-		"the length of an array":        func(m *mutator) { m.h.put32(m.roots[1]+4, 1<<30) },
-		"a structure that has a length": func(m *mutator) { m.h.put32(m.roots[0]+4, 1) },
+		"a root into the guard":      func(m *mutator) { m.roots[0] = 16 },
+		"a root that is not aligned": func(m *mutator) { m.roots[0] += 4 },
+		"a root behind all objects":  func(m *mutator) { m.roots[0] = uint64(m.h.Next) },
+		"a root to the other space":  func(m *mutator) { m.roots[0] = spaceSize },
+		"a root to no large object":  func(m *mutator) { m.roots[0] = largeStart },
+		"a field":                    func(m *mutator) { m.h.put32(m.roots[0]+uint64(m.h.types.of(pair).Refs[0]), 8) },
+		"a type":                     func(m *mutator) { m.h.put32(m.roots[0]+typeAt, 77) },
+		"the length of an array":     func(m *mutator) { m.h.put32(m.roots[1], 1<<30) },
+		"no type":                    func(m *mutator) { m.h.put32(m.roots[0]+typeAt, 0) },
 	} {
 		var state State
 		m := &mutator{T: t, Rand: rand.New(rand.NewPCG(1, 1)), h: New(newMemory(t), &state, 1<<20)}
-		m.h.AddTypes(testTypes())
+		m.h.SetTypes(testTypes())
 		if err := errors.Join(m.alloc(pair, 0), m.alloc(bytesType, 5)); err != nil {
 			t.Fatal(err)
 		}
@@ -397,7 +402,7 @@ func BenchmarkCollect(b *testing.B) {
 	t := &testing.T{}
 	var state State
 	m := &mutator{T: t, Rand: rand.New(rand.NewPCG(1, 1)), h: New(newMemory(t), &state, 512<<20)}
-	m.h.AddTypes(testTypes())
+	m.h.SetTypes(testTypes())
 	const n = 1 << 20 // 32 MiB of pairs
 	var last uint64
 	root := Roots{Each: func(visit func(*uint64)) { visit(&last) }}
@@ -406,7 +411,7 @@ func BenchmarkCollect(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		m.h.put32(uint64(r)+uint64(m.h.types[pair].Refs[0]), uint32(last))
+		m.h.put32(uint64(r)+uint64(m.h.types.of(pair).Refs[0]), uint32(last))
 		last = uint64(r)
 	}
 	b.ResetTimer()
@@ -415,5 +420,5 @@ func BenchmarkCollect(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(m.h.used()>>20), "us/MiB")
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(m.h.Used()>>20), "us/MiB")
 }

@@ -36,7 +36,7 @@ func (e *Engine) Name() string { return "interp" + e.Label }
 
 // Features returns the default set, and garbage collection.
 func (e *Engine) Features() wasmfront.Features {
-	return wasmfront.DefaultFeatures | wasmfront.FeatureGC
+	return wasmfront.DefaultFeatures
 }
 
 // NewStore returns an empty store.
