@@ -240,6 +240,8 @@ type RefTest struct {
 	X, Y regalloc.VReg
 	Size uint8
 	Bits uint8
+	// Null, unless it is NoVReg, is 0 if the reference is null, and then the result is 1, too.
+	Null regalloc.VReg
 }
 
 // RefTestOf appends what d compares. That type and row of an object never change, so it does not matter where that is.
@@ -248,19 +250,23 @@ func RefTestOf(l *Emit, d *clif.InstData) RefTest {
 	ref := l.Use(d.ArgA())
 	switch want.OrNull() {
 	case abi.I31Ref:
-		return RefTest{X: ref, Bits: abi.RefTagInt, Size: 4}
+		return RefTest{X: ref, Bits: abi.RefTagInt, Size: 4, Null: regalloc.NoVReg}
 	case abi.EqRef:
 		return belowHandles(l, ref)
 	}
-	if from = from.OrNull(); from == abi.AnyRef || from == abi.EqRef {
+	if !from.IsObject() {
 		ref = l.Target.ObjectOrNull(l, ref)
 	}
 	have := l.NewVReg(clif.I32)
 	word := l.Full(clif.I32)
 	l.Access(word.Op, word.Size, l.Target.Field(l, baseOfHeap(l), ref, 0, abi.ObjectType, 4), have)
+	null := regalloc.NoVReg
+	if !want.IsNotNull() {
+		null = have
+	}
 	typ, ok := want.TypeIndex()
 	if ok && !l.Mod.Types[typ].Open {
-		return RefTest{X: have, Y: typeNumber(l, typ), Size: 4}
+		return RefTest{X: have, Y: typeNumber(l, typ), Size: 4, Null: null}
 	}
 	depth, number := int32(0), regalloc.NoVReg
 	switch {
@@ -277,7 +283,7 @@ func RefTestOf(l *Emit, d *clif.InstData) RefTest {
 	rows := l.base(len(l.bases) - rowsBase)
 	l.code.HasHeap = true
 	l.Access(word.Op, word.Size, l.Target.Field(l, rows, have, 2, 4*depth, 4), entry)
-	return RefTest{X: entry, Y: number, Size: 4}
+	return RefTest{X: entry, Y: number, Size: 4, Null: null}
 }
 
 // belowHandles compares for eqref: not null, and below all handles. What is one less then has nothing in its upper half, unlike what is one less than null.
@@ -285,7 +291,7 @@ func belowHandles(l *Emit, ref regalloc.VReg) RefTest {
 	less, low := l.NewVReg(clif.I64), l.NewVReg(clif.I64)
 	l.Target.Sum(l, ref, SumTerm{V: clif.NoValue, K: -1}, less)
 	l.Emit(Inst{Op: l.Target.Common.Copy, Size: 4}, less, low)
-	return RefTest{X: less, Y: low, Size: 8}
+	return RefTest{X: less, Y: low, Size: 8, Null: regalloc.NoVReg}
 }
 
 // FuncTest appends the result of d, a ref_test of a reference to a function, which may be null.

@@ -263,6 +263,12 @@ func (m *Module) IsFuncType(i uint32) bool {
 	return int(i) >= len(m.Types) || m.Types[i].Kind == abi.KindFunc
 }
 
+// IsSubType reports whether type i is type j or a subtype of it.
+func (m *Module) IsSubType(i, j uint32) bool {
+	same := func(i, j uint32) bool { return i == j || m.Records.Digest(i) == m.Records.Digest(j) }
+	return abi.IsSubType(m.Types, same, i, j)
+}
+
 // TagSig returns the signature of tag i, whose parameters are the arguments of its exceptions.
 func (m *Module) TagSig(i uint32) *Signature { return &m.Sigs[m.Tags[i].Sig] }
 

@@ -54,6 +54,9 @@ func ruleIsNull(c *folder, d *clif.InstData) (clif.Value, bool) {
 		}
 		return constResult(c, clif.I32, 0)
 	}
+	if c.madeBy(d.ArgA()) != nil && c.may(RuleNullMade) {
+		return constResult(c, clif.I32, 0)
+	}
 	return none, false
 }
 

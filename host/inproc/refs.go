@@ -131,7 +131,7 @@ type hostWords struct {
 }
 
 // ExternRef returns a reference to a host value, a handle; 0 for nil. Each call makes a
-// new one, also for equal values.
+// new one, also for equal values. An *Object is one in the store's heap, and an I31 a small integer, for which there is no handle.
 //
 // A handle is valid, and keeps its value alive, as long as it is reachable or kept. It is
 // reachable from live variables of compiled code that is active, and from tables, globals
@@ -158,6 +158,9 @@ type hostWords struct {
 func (s *Store) ExternRef(v any) uint64 {
 	if v == nil {
 		return 0
+	}
+	if i, ok := v.(I31); ok && s.heap != nil {
+		return i.word()
 	}
 	s.makeRoom()
 	r, i := &s.refs, s.takeSlot(v)

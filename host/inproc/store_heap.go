@@ -183,7 +183,7 @@ func (s *Store) eachObject(visit func(*uint64)) {
 		return
 	}
 	for _, i := range r.inUse {
-		if o, ok := r.slots[i].value.(*Object); ok && !o.escaped && r.isLive(i) {
+		if o, ok := r.slots[i].value.(*Object); ok && !o.escaped && r.isLive(i) { // those that have escaped come below
 			visit(&o.word)
 		}
 	}
@@ -248,13 +248,11 @@ func (o *Object) Store() *Store { return o.store }
 // number returns the number of the object's type.
 func (o *Object) number() uint32 { return o.store.heap.TypeOf(uint32(o.word)) }
 
-// Kind returns what it is an object of, a structure or an array; ok is false if the store has been closed. The caller is inside the store.
-func (o *Object) Kind() (kind abi.TypeKind, ok bool) {
-	if o.store.heap == nil {
-		return 0, false
-	}
-	return process.rows.kindOf(o.number()), true
-}
+// Kind returns what it is: a structure or an array. The caller is inside the store, which is not closed.
+func (o *Object) Kind() abi.TypeKind { return process.rows.kindOf(o.number()) }
+
+// Same reports whether both are references to one object. The caller is inside the store, which is not closed.
+func (o *Object) Same(x *Object) bool { return o.store == x.store && o.word == x.word }
 
 // isSmall reports whether a word is a small integer, and isObject whether compiled code has it for an object.
 func isSmall(w uint64) bool  { return w&1 != 0 && w < gcheap.Size }
@@ -265,9 +263,6 @@ func small(w uint64) I31 { return I31(int32(uint32(w)) >> 1) }
 
 // word returns the word of a small integer, whose upper bit does not count.
 func (i I31) word() uint64 { return uint64(uint32(i)<<1 | 1) }
-
-// SmallRef returns the word of a small integer, whose uppermost bit does not count.
-func (s *Store) SmallRef(i I31) uint64 { return i.word() }
 
 // escape notes that Go code holds an object apart from handles.
 func (o *Object) escape() {
@@ -303,7 +298,7 @@ func (s *Store) objectsToNative(words []uint64, refs []uint16) {
 
 func (s *Store) objectToNative(w uint64) uint64 {
 	if i, ok := s.refs.lookUp(w); ok {
-		if o, ok := s.refs.slots[i].value.(*Object); ok {
+		if o, ok := s.refs.slots[i].value.(*Object); ok && o.store == s {
 			return o.word
 		}
 	}
@@ -354,11 +349,13 @@ func (s *Store) isRefTo(t *abi.OwnType, v uint64) bool {
 	case *Exception:
 		return t.Type.OrNull() == meta.ExnRef
 	case *Object:
+		if x.store != s {
+			return false
+		}
 		if _, exact := t.Type.TypeIndex(); exact {
 			return process.rows.isWithin(x.number(), process.rows.numberOf(t.To))
 		}
-		kind, _ := x.Kind()
-		return inHierarchy(abi.RefToKind(kind, 0), t)
+		return inHierarchy(abi.RefToKind(x.Kind(), 0), t)
 	}
 	top := t.Type.OrNull()
 	return top == meta.ExternRef || top == abi.AnyRef

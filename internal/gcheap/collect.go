@@ -18,17 +18,20 @@ type Roots struct {
 // new space, beside which there is one of large objects.
 type collector struct {
 	*Heap
-	from    int    // the space that objects leave
-	fromEnd uint64 // the reference to the next object that it would have had
-	scan    uint64
-	pending []int // large objects that are marked and not looked at
-	roots   Roots
-	err     error
+	from      int    // the space that objects leave
+	fromStart uint64 // the first reference that there can be to it
+	fromSize  uint64 // what is from there on to the reference to the next object that it would have had
+	scan      uint64
+	pending   []int // large objects that are marked and not looked at
+	roots     Roots
+	err       error
 }
 
 // Collect moves all objects that roots reach to the other space, updates the roots, and forgets the rest. If the heap is corrupt, it is not usable any more.
 func (h *Heap) Collect(roots Roots) error {
-	c := &collector{Heap: h, from: h.space, fromEnd: uint64(h.Next), roots: roots}
+	c := &collector{Heap: h, from: h.space, fromStart: start(h.space) + lead, roots: roots}
+	c.fromSize = uint64(h.Next) - c.fromStart
+	h.dirty[c.from] = max(h.dirty[c.from], uint64(h.Next))
 	h.space = 1 - c.from
 	c.scan = start(h.space) + lead
 	h.Next = uint32(c.scan)
@@ -42,6 +45,8 @@ func (h *Heap) Collect(roots Roots) error {
 		}
 		c.scan += c.look(c.scan)
 	}
+	h.clean = uint64(h.Next)
+	h.dirty[h.space] = max(h.dirty[h.space], h.clean)
 	if c.err != nil {
 		return c.err
 	}
@@ -57,7 +62,6 @@ func (h *Heap) Collect(roots Roots) error {
 // finish gives back what nothing reaches, and decides when the next collection is.
 func (c *collector) finish() (err error) {
 	h := c.Heap
-	h.empty(c.from, c.fromEnd)
 	h.large = slices.DeleteFunc(h.large, func(o largeObject) bool {
 		if o.marked {
 			return false
@@ -72,22 +76,18 @@ func (c *collector) finish() (err error) {
 	for i := range h.large {
 		h.large[i].marked = false
 	}
-	h.target = max(2*h.Used(), 4*step)
+	h.target = h.Used() + max(h.Used(), leastFree)
+	h.shrink(c.from)
 	h.open()
 	return err
 }
 
-// kept is how many bytes of an empty space stay accessible, since clearing them takes less time than touching new pages.
-const kept = 1 << 20
-
-// empty makes a space zero that has objects up to an end, and gives most of it back.
-func (h *Heap) empty(space int, end uint64) {
-	begin := start(space)
-	keep := min(begin+kept, h.committed[space])
-	clear(h.mem.Bytes[begin:max(begin, min(end, keep))])
-	if have := h.committed[space]; have > keep {
+// shrink gives back what an empty space has beyond what it will need, which is at most the target: clearing pages takes less time than touching new ones.
+func (h *Heap) shrink(space int) {
+	keep := start(space) + (h.target+lead+step-1)&^(step-1)
+	if have := h.committed[space]; have > keep+keep/4 {
 		h.mem.Release(keep, have)
-		h.committed[space] = keep
+		h.committed[space], h.dirty[space] = keep, min(h.dirty[space], keep)
 	}
 }
 
@@ -105,36 +105,51 @@ func (c *collector) word(w *uint64) {
 // ref returns where the object that a reference is to will be.
 func (c *collector) ref(r uint32) uint32 {
 	at := uint64(r)
-	switch {
-	case c.err != nil:
-	case r == 0 || r&1 != 0:
-	case r%Align != 0:
-		c.err = corrupt("a reference 0x%x", r)
-	case at >= largeStart:
-		c.mark(at)
-	case at < start(c.from)+lead || at >= c.fromEnd:
-		c.err = corrupt("a reference 0x%x that is not to the space of objects", r)
-	case c.u32(at+typeAt) == forwarded:
-		return c.u32(at)
-	default:
-		return c.move(at)
+	if at-c.fromStart >= c.fromSize || r%Align != 0 {
+		c.elsewhere(r)
+		return r
 	}
-	return r
+	typ := c.u32(at + typeAt)
+	if typ == forwarded {
+		return c.u32(at)
+	}
+	return c.move(at, typ)
 }
 
-// move copies an object and returns where it is.
-func (c *collector) move(at uint64) uint32 {
-	size, err := c.size(at)
-	if err == nil && at+size > c.fromEnd {
-		err = corrupt("an object at 0x%x of %d bytes", at, size)
+// elsewhere sees to a reference that is not to the space that objects leave: to a large object, a small integer or nothing.
+func (c *collector) elsewhere(r uint32) {
+	switch {
+	case r == 0 || r&1 != 0 || c.err != nil:
+	case r%Align != 0:
+		c.err = corrupt("a reference 0x%x", r)
+	case uint64(r) >= largeStart:
+		c.mark(uint64(r))
+	default:
+		c.err = corrupt("a reference 0x%x that is not to the space of objects", r)
+	}
+}
+
+// move copies an object of the type with a number, and returns where it is.
+func (c *collector) move(at uint64, typ uint32) uint32 {
+	size := uint64(0)
+	t := c.types.of(typ)
+	if t != nil {
+		size = t.sizeOf(c.length(t, at))
 	}
 	to := uint64(c.Next)
-	if end := to + size; err == nil && end > c.committed[c.space] {
-		err = c.extend(end)
-	}
-	if err != nil {
-		c.err = err
+	switch end := to + size; {
+	case c.err != nil:
 		return 0
+	case t == nil:
+		c.err = corrupt("type %d of the object at 0x%x", typ, at)
+		return 0
+	case at-c.fromStart+size > c.fromSize:
+		c.err = corrupt("an object at 0x%x of %d bytes", at, size)
+		return 0
+	case end > c.committed[c.space]:
+		if c.err = c.extend(end); c.err != nil {
+			return 0
+		}
 	}
 	for i := uint64(0); i < size; i += Align {
 		c.put64(to+typeAt+i, c.u64(at+typeAt+i))
@@ -145,17 +160,22 @@ func (c *collector) move(at uint64) uint32 {
 	return uint32(to)
 }
 
-// size returns how many bytes the object at a place takes.
-func (c *collector) size(at uint64) (uint64, error) {
-	typ := c.u32(at + typeAt)
-	t := c.types.of(typ)
-	switch {
-	case t == nil:
-		return 0, corrupt("type %d of the object at 0x%x", typ, at)
-	case t.Elem == 0:
-		return uint64(t.Fixed), nil
+// length returns the length of an array of type t, and 0 for a structure.
+func (h *Heap) length(t *Type, at uint64) uint32 {
+	if t.Elem == 0 {
+		return 0
 	}
-	return t.sizeOf(c.u32(at)), nil
+	return h.u32(at)
+}
+
+// size returns how many bytes the object at a place takes.
+func (h *Heap) size(at uint64) (uint64, error) {
+	typ := h.u32(at + typeAt)
+	t := h.types.of(typ)
+	if t == nil {
+		return 0, corrupt("type %d of the object at 0x%x", typ, at)
+	}
+	return t.sizeOf(h.length(t, at)), nil
 }
 
 // mark notes a large object.
@@ -173,43 +193,48 @@ func (c *collector) mark(at uint64) {
 
 // look updates the references in an object and returns its size.
 func (c *collector) look(at uint64) uint64 {
-	size, err := c.size(at)
-	if err != nil {
-		c.err = err
+	typ := c.u32(at + typeAt)
+	t := c.types.of(typ)
+	if t == nil {
+		c.err = corrupt("type %d of the object at 0x%x", typ, at)
 		return 0
 	}
-	t, length := c.types.of(c.u32(at+typeAt)), uint64(1)
-	if t.Elem != 0 {
-		length = uint64(c.u32(at))
+	n := c.length(t, at)
+	if t.Elem == 0 {
+		c.references(t, at, 1)
+	} else if len(t.Refs)+len(t.Words) != 0 {
+		c.references(t, at, uint64(n))
 	}
-	if len(t.Refs)+len(t.Words) == 0 {
-		return size
-	}
-	for i := uint64(0); i < length && c.err == nil; i++ {
-		base := at + i*uint64(t.Elem)
+	return t.sizeOf(n)
+}
+
+// references updates those of a structure, or of the elements of an array.
+func (c *collector) references(t *Type, at, n uint64) {
+	for ; n > 0 && c.err == nil; n-- {
 		for _, off := range t.Refs {
-			p := base + uint64(off)
-			c.put32(p, c.ref(c.u32(p)))
+			p := at + uint64(off)
+			if r := c.u32(p); r != 0 {
+				c.put32(p, c.ref(r))
+			}
 		}
 		for _, off := range t.Words {
-			p := base + uint64(off)
+			p := at + uint64(off)
 			w := c.u64(p)
 			c.word(&w)
 			c.put64(p, w)
 		}
+		at += uint64(t.Elem)
 	}
-	return size
 }
 
 // Verify reports whether the heap is whole: all objects of the space, one behind the other, have types, and their references are to objects. It is for tests.
 func (h *Heap) Verify() error {
 	begins := map[uint64]bool{}
-	c := &collector{Heap: h}
 	var all []uint64
 	for at := start(h.space) + lead; at < uint64(h.Next); {
 		begins[at] = true
 		all = append(all, at)
-		size, err := c.size(at)
+		size, err := h.size(at)
 		if err != nil {
 			return err
 		}

@@ -32,6 +32,8 @@ const (
 	largeStart = 2 * spaceSize
 	// step is by how much spaces are made accessible, and what large objects are multiples of.
 	step = 64 << 10
+	// leastFree is the least room for objects that there is behind a collection: about what caches hold.
+	leastFree = 1 << 20
 	// lead is how far the first reference of a space, or that to a large object, is from what is accessible: there is room for the number of the type in front of it.
 	lead = Align
 	// forwarded is the number of the type of an object that has been moved; the new reference is where the old one is to.
@@ -115,6 +117,8 @@ type Heap struct {
 
 	space     int       // the one that objects are made in
 	committed [2]uint64 // the end of what is accessible of each
+	dirty     [2]uint64 // the end of what objects have been in since the memory was committed: what is behind is zero
+	clean     uint64    // the end of what is zero behind the last object
 	large     []largeObject
 	largeEnd  uint64 // of what is accessible for large objects
 	largeUsed uint64
@@ -131,11 +135,11 @@ type largeObject struct {
 
 // New returns a heap in a memory of which nothing is accessible, with a limit of the bytes that objects take.
 func New(mem Memory, state *State, limit uint64) *Heap {
-	h := &Heap{State: state, mem: mem, base: unsafe.Pointer(unsafe.SliceData(mem.Bytes)), limit: min(limit, spaceSize-First), largeEnd: largeStart, target: 4 * step}
+	h := &Heap{State: state, mem: mem, base: unsafe.Pointer(unsafe.SliceData(mem.Bytes)), limit: min(limit, spaceSize-First), largeEnd: largeStart, target: leastFree}
 	for s := range h.committed {
-		h.committed[s] = start(s)
+		h.committed[s], h.dirty[s] = start(s), start(s)
 	}
-	h.Next = uint32(start(0) + lead)
+	h.Next, h.clean = uint32(start(0)+lead), start(0)+lead
 	return h
 }
 
@@ -166,10 +170,10 @@ func (h *Heap) put64(at uint64, x uint64)   { *(*uint64)(h.at(at)) = x }
 // Used returns how many bytes the objects take, those that nothing reaches included.
 func (h *Heap) Used() uint64 { return uint64(h.Next) - start(h.space) - lead + h.largeUsed }
 
-// open sets how far code may make objects by itself.
+// open sets how far code may make objects by itself: as far as there are zeros.
 func (h *Heap) open() {
 	limit := min(h.target, h.limit)
-	h.End = uint32(min(h.committed[h.space], start(h.space)+lead+limit-min(limit, h.largeUsed)))
+	h.End = uint32(min(h.clean, start(h.space)+lead+limit-min(limit, h.largeUsed)))
 	if h.Torture {
 		h.End = 0
 	}
@@ -235,14 +239,29 @@ func (h *Heap) grown(size uint64) (at uint64, ok bool, err error) {
 	case h.isLarge(size):
 		return h.placeLarge(size)
 	}
-	if end := uint64(h.Next) + size; end > h.committed[h.space] {
-		if err := h.extend(end); err != nil {
+	if end := uint64(h.Next) + size; end > h.clean {
+		if err := h.ready(end); err != nil {
 			return 0, false, err
 		}
 	}
 	at = uint64(h.Next)
 	h.Next += uint32(size)
 	return at, true, nil
+}
+
+// ready makes the current space zero up to an end, at least. It goes on in pieces, so that what code is about to write to is in the cache.
+func (h *Heap) ready(end uint64) error {
+	if end > h.committed[h.space] {
+		if err := h.extend(end); err != nil {
+			return err
+		}
+	}
+	end = min((end+step-1)&^(step-1), h.committed[h.space])
+	if from, to := h.clean+typeAt, min(end, h.dirty[h.space]); from < to {
+		clear(h.mem.Bytes[from:to])
+	}
+	h.clean = end
+	return nil
 }
 
 // extend makes the current space accessible up to an end, at least.

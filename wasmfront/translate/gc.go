@@ -122,8 +122,9 @@ func (t *Translator) length(array clif.Value) clif.Value {
 func (t *Translator) element() (array, index clif.Value) {
 	at := t.pop()
 	array = t.pop()
-	n := t.length(array)
-	return array, t.b.Bound(t.wide(at), n, abi.TrapArrayOutOfBounds)
+	n := t.b.Unary(clif.OpArrayLen, clif.I32, array)
+	t.b.TrapIf(t.b.Icmp(clif.Uge, clif.I32, at, n), abi.TrapArrayOutOfBounds)
+	return array, t.wide(at)
 }
 
 func (t *Translator) arrayGet(op *wasmfront.Operator, h *handler) {
@@ -188,6 +189,8 @@ func (t *Translator) is(op *wasmfront.Operator, x clif.Value) clif.Value {
 		return isNull()
 	case want.IsNotNull() || from.IsNotNull():
 		return t.b.RefTest(t.f.TypeOf(x), x, from, want.NotNull())
+	case from.IsObject():
+		return t.b.RefTest(t.f.TypeOf(x), x, from, want)
 	default:
 		return t.b.Binary(clif.OpBor, clif.I32, isNull(), t.b.RefTest(t.f.TypeOf(x), x, from, want.NotNull()))
 	}

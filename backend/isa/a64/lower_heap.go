@@ -59,6 +59,13 @@ func compareRefTest(l *lower, d *clif.InstData) comparison {
 		c.Add(t.X)
 		return c
 	}
+	if t.Null != regalloc.NoVReg {
+		c := backend.Comparing(backend.Inst{Op: asm.CmpImm, Size: 4}, asm.EQ)
+		c.Add(t.Null)
+		x := l.NewVReg(clif.I32)
+		c.Push(l, backend.TailSelect, 0, t.Y, t.X, x)
+		t.X = x
+	}
 	return compareEqual(t.Size, t.X, t.Y)
 }
 

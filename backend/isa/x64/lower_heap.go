@@ -53,6 +53,13 @@ func compareRefTest(l *lower, d *clif.InstData) comparison {
 		c.Add(t.X)
 		return c
 	}
+	if t.Null != regalloc.NoVReg {
+		c := backend.Comparing(backend.Inst{Op: asm.Test, Size: 4}, asm.E)
+		c.Add(t.Null, t.Null)
+		x := l.NewVReg(clif.I32)
+		selectInto(l, c, t.Y, t.X, x)
+		t.X = x
+	}
 	return compareEqual(t.Size, t.X, t.Y)
 }
 
