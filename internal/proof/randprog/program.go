@@ -65,7 +65,7 @@ func GenerateExceptions(seed uint64, legacy, vectors bool) *Program {
 func GenerateGC(seed uint64, host, counts bool) *Program {
 	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{GC: true, Counts: counts,
 		Vectors: seed%4 == 1, Exceptions: seed%5 > 2, Tails: seed%7 > 4, TypedRefs: seed%7 == 2, TypedAll: true, Small: seed%2 > 0,
-		NoTraps: seed%3 != 0, Size: []int{20, 60, 120, 120, 250}[seed/3%5],
+		NoTraps: seed%3 != 0, Size: []int{60, 200, 400, 400, 800}[seed/3%5],
 	}), host)
 }
 

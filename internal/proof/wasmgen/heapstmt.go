@@ -13,10 +13,10 @@ func (f *fgen) heapStatement() {
 	if f.smallAt > 0 {
 		return
 	}
-	switch n := f.r.IntN(40); {
-	case n < 9:
+	switch n := f.r.IntN(46); {
+	case n < 11, n >= 42:
 		f.setField()
-	case n < 13:
+	case n < 13, n >= 40:
 		f.bulkArray()
 	case n < 17:
 		t := f.anyRef()

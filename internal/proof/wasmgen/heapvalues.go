@@ -510,11 +510,15 @@ func (f *fgen) makeObject(r refType) {
 
 // fieldValue pushes a value for a field.
 func (f *fgen) fieldValue(t byte) {
-	if t < firstRef && f.chance(2) {
+	switch {
+	case t < firstRef && f.chance(2):
 		f.leaf(t)
-		return
+	case t >= firstRef && f.chance(3) && f.readLocal(t):
+	case t >= firstRef && f.chance(4):
+		f.simpleRef(t)
+	default:
+		f.produce(t)
 	}
-	f.produce(t)
 }
 
 // newObject pushes a new object of type i.
