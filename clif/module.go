@@ -247,6 +247,17 @@ func (m *Module) HasHeap() bool {
 // InitFunc returns the index of the init function.
 func (m *Module) InitFunc() FuncIndex { return FuncIndex(len(m.Funcs) - 1) }
 
+// IsSubSig reports whether a function of type i is of type j, too: both are the same, or j is among the supertypes of i.
+func (m *Module) IsSubSig(i, j SigIndex) bool {
+	for !m.Sigs[i].Equal(&m.Sigs[j]) {
+		if int(i) >= len(m.Types) || !m.Types[i].HasSuper {
+			return false
+		}
+		i = SigIndex(m.Types[i].Super)
+	}
+	return true
+}
+
 // IsFuncType reports whether type i is one of functions, which its signature describes.
 func (m *Module) IsFuncType(i uint32) bool {
 	return int(i) >= len(m.Types) || m.Types[i].Kind == abi.KindFunc

@@ -176,14 +176,16 @@ func (t *Translator) i31Get(op *wasmfront.Operator, h *handler) {
 // is returns whether x, which is of the type that op has before the cast, is of the type that it asks for, an i32.
 func (t *Translator) is(op *wasmfront.Operator, x clif.Value) clif.Value {
 	from, want := op.From, op.Type
+	// Types are a tree: if neither type is within the other, only null can be of both.
+	nullOnly := want.IsBottom() || !t.m.Matches(want.NotNull(), from.OrNull())
 	switch isNull := func() clif.Value { return t.isNull(x) }; {
 	case t.m.Matches(from, want):
 		return t.b.Iconst(clif.I32, 1)
 	case t.m.Matches(from.NotNull(), want): // from may be null
 		return t.b.Icmp(clif.Eq, clif.I32, isNull(), t.b.Iconst(clif.I32, 0))
-	case want.IsBottom() && (want.IsNotNull() || from.IsNotNull()):
+	case nullOnly && (want.IsNotNull() || from.IsNotNull()):
 		return t.b.Iconst(clif.I32, 0)
-	case want.IsBottom():
+	case nullOnly:
 		return isNull()
 	case want.IsNotNull() || from.IsNotNull():
 		return t.b.RefTest(t.f.TypeOf(x), x, from, want.NotNull())

@@ -11,6 +11,10 @@ func (f *fgen) statement() {
 		f.typedStatement()
 		return
 	}
+	if f.cfg.GC && f.chance(3) {
+		f.heapStatement()
+		return
+	}
 	if len(f.tags) > 0 && f.chance(4) {
 		f.exceptionStatement()
 		return
@@ -119,7 +123,7 @@ func (f *fgen) blockType(params, results string) {
 	case params == "" && results == "":
 		f.b = append(f.b, 0x40)
 	case params == "" && len(results) == 1 && f.chance(2):
-		f.b = append(f.b, valTypes[results[0]])
+		f.b = append(f.b, f.valType(results[0])...)
 	default:
 		f.b = append(f.b, sleb(int64(f.typeIndex(sig{params, results})))...)
 	}
@@ -244,7 +248,7 @@ func (f *fgen) burnFuel() {
 	f.op(wasmfront.OpIf)
 	f.b = append(f.b, 0x40)
 	for _, t := range []byte(f.sig.results) {
-		f.konst(t, 1)
+		f.simple(t)
 	}
 	f.op(wasmfront.OpReturn)
 	f.op(wasmfront.OpEnd)
