@@ -61,6 +61,10 @@ var (
 	typeRules  = run{pkg: "internal/abi", pattern: "TestMatchesHierarchies|TestRecordsOfGroups"}
 	validGC    = run{pkg: "wasmfront/validate", pattern: "TestGC|TestTypes$"}
 	heapGC     = run{pkg: "spectest/interpengine", pattern: "TestHeap$"}
+	heapScript = run{pkg: "spectest/nativeengine", pattern: "TestHeap$"}
+	heapFile   = run{pkg: "internal/proof/filetest", pattern: "TestOptimized/heap"}
+	heapAlone  = run{pkg: "internal/gcheap", pattern: "Test"}
+	heapMeta   = run{pkg: "internal/meta", pattern: "TestRoundTrip|TestInvalidHeap"}
 	typedRefs  = run{pkg: "spectest/nativeengine", pattern: "TestTypedRefs"}
 	typedHosts = run{pkg: ".", pattern: "TestTyped"}
 
@@ -199,13 +203,39 @@ var kept = []keptFault{
 	{"internal/abi/functypes.go", "flags |= open", "flags |= final", typeRules},
 	{"internal/abi/types.go", "KindStruct + TypeKind(t>>heapBits&1)", "KindStruct", typeRules},
 	{"wasmfront/decode_types.go", "\t*t = kind\n", "\t_ = kind\n", validGC},
-	{"wasmfront/module.go", "!t.HasSuper || t.Depth <= m.Types[j].Depth", "!t.HasSuper || t.Depth <= m.Types[j].Depth+1", validGC},
+	{"internal/abi/functypes.go", "!t.HasSuper || t.Depth <= types[j].Depth", "!t.HasSuper || t.Depth <= types[j].Depth+1", validGC},
 	{"wasmfront/validate/gc.go", "return !f.Mutable || c.m.Matches(super.Type, f.Type)", "return true", validGC},
 	{"wasmfront/validate/gc.go", "c.m.MatchAll(super.Params, t.Params)", "c.m.MatchAll(t.Params, super.Params)", validGC},
 	{"wasmfront/validate/gc.go", "!super.Open || !c.isSubtype(t, super)", "!c.isSubtype(t, super)", validGC},
 	{"wasmfront/validate/gc.go", "plain != (f.Packed == 0)", "plain && f.Packed != 0 && false", validGC},
 	{"wasmfront/validate/gc.go", "\tif !op.Type.IsNotNull() {\n\t\tstays", "\tif op.Type.IsNotNull() {\n\t\tstays", validGC},
 	{"wasmfront/validate/gc.go", "f.Packed != to.Packed || ", "", validGC},
+	{"wasmfront/translate/gc.go", " || !t.m.Matches(want.NotNull(), from.OrNull())", "", heapScript},
+	{"wasmfront/translate/gc.go", "t.b.TrapIf(t.b.Icmp(clif.Uge, clif.I32, at, n)", "t.b.TrapIf(t.b.Icmp(clif.Ugt, clif.I32, at, n)", heapScript},
+	{"wasmfront/translate/control.go", "} else if t.m.Types[op.Index].Open {", "} else if false {", heapScript},
+	{"clif/opt/heap.go", "f.imm != d.Imm || !m.IsSubType(f.aux, d.Aux) && !m.IsSubType(d.Aux, f.aux)", "f.imm != d.Imm || f.aux != d.Aux", heapFile},
+	{"clif/opt/heap.go", "if !c.f.Mod.Types[d.Aux].Fields[d.Imm].Mutable {", "if d.Imm < 1<<20 {", heapScript},
+	{"clif/opt/heap.go", "is = !want.IsNotNull()", "is = want.IsNotNull()", heapFile},
+	{"clif/opt/heap.go", "abi.Matches(c.typeMade(in), want, c.f.Mod.IsSubType)", "abi.Matches(want, c.typeMade(in), c.f.Mod.IsSubType)", heapFile},
+	{"backend/lower_heap.go", "int32(l.Mod.Types[typ].Depth)+1", "int32(l.Mod.Types[typ].Depth)", heapScript},
+	{"backend/lower_heap.go", "if ok && !l.Mod.Types[typ].Open {", "if ok {", heapScript},
+	{"backend/lower_heap.go", "\tif !from.IsObject() {", "\tif from.IsObject() {", heapScript},
+	{"backend/lower_heap.go", "\t\tnull = have\n", "\t\t_ = null\n", heapScript},
+	{"backend/lower_heap.go", "if signed {", "if signed && f.Packed == 8 {", heapScript},
+	{"backend/lower_heap.go", "a.Faulting(NullStructureFaults)", "a.Faulting(NullArrayFaults)", heapScript},
+	{"backend/lower_heap.go", "a.Faulting(NullArrayFaults)", "a.Faulting(NullStructureFaults)", heapScript},
+	{"backend/lower_heap.go", "case toLog > log:", "case toLog < log:", heapScript},
+	{"backend/lower_heap.go", "SumTerm{V: clif.NoValue, K: -1}", "SumTerm{V: clif.NoValue, K: 0}", heapScript},
+	{"backend/lower_heap.go", "Fixed)+abi.ObjectAlign-1)", "Fixed))", heapScript},
+	{"backend/isa/x64/lower_heap.go", "asm.SarImm", "asm.ShrImm", heapScript},
+	{"internal/abi/abi.go", "{\"waot_heap_new\", 4, true, true}", "{\"waot_heap_new\", 4, true, false}", heapScript},
+	{"internal/abi/objects.go", "copy(l.Offsets, super.Offsets), super.end", "copy(l.Offsets, super.Offsets), 0", heapScript},
+	{"internal/meta/decode.go", "t.Depth = defs[t.Super].Depth + 1", "t.Depth = defs[t.Super].Depth", heapMeta},
+	{"internal/meta/decode.go", "t.Super >= i || ", "t.Super > i || ", heapMeta},
+	{"internal/gcheap/collect.go", "\tc.put32(at+typeAt, forwarded)\n", "", heapAlone},
+	{"internal/gcheap/collect.go", "\tif typ == forwarded {", "\tif typ == forwarded && r&8 == 0 {", heapAlone},
+	{"internal/gcheap/heap.go", "h.clean+typeAt, min(end, h.dirty[h.space])", "h.clean+8, min(end, h.dirty[h.space])", heapAlone},
+	{"internal/gcheap/heap.go", "min(end, h.dirty[h.space]); from < to {", "min(end, h.dirty[h.space]); from+1<<62 < to {", heapAlone},
 	{"wasmfront/translate/gc.go", "t.b.Icmp(clif.Eq, clif.I32, is,", "t.b.Icmp(clif.Ne, clif.I32, is,", heapGC},
 	{"wasmfront/translate/gc.go", "\tt.checkEnd(from, n, haveSource, abi.TrapArrayOutOfBounds)\n", "\t_ = haveSource\n", heapGC},
 	{"wasmfront/translate/gc.go", "op.Op == wasmfront.OpBrOnCastFail", "op.Op == wasmfront.OpBrOnCast", heapGC},
