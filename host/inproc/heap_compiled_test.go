@@ -128,6 +128,16 @@ func newHeapHost(t *testing.T, c inproc.Config) *heapHost {
 
 func (h *heapHost) instantiate(text string) *inproc.Instance {
 	h.Helper()
+	inst, err := h.link(text, nil)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return inst
+}
+
+// link makes an instance that imports from another one, or from the host.
+func (h *heapHost) link(text string, from *inproc.Instance) (*inproc.Instance, error) {
+	h.Helper()
 	m, err := wat.Assemble(text)
 	if err != nil {
 		h.Fatal(err)
@@ -140,7 +150,14 @@ func (h *heapHost) instantiate(text string) *inproc.Instance {
 	if err != nil {
 		h.Fatal(err)
 	}
-	inst, err := h.s.Instantiate(mod, func(_, name string) inproc.Extern {
+	return h.s.Instantiate(mod, func(_, name string) inproc.Extern {
+		if from != nil {
+			e, err := from.Export(name)
+			if err != nil {
+				h.Fatal(err)
+			}
+			return e
+		}
 		n := uint32(slices.IndexFunc(mod.Meta().Funcs, func(f meta.Func) bool { return f.Import.Name == name }))
 		f, err := h.s.NewHostFuncOf(mod, mod.Meta().Funcs[n].Type, func(c *inproc.Caller, args, results []uint64) error {
 			if name == "collect" {
@@ -156,10 +173,6 @@ func (h *heapHost) instantiate(text string) *inproc.Instance {
 		}
 		return f
 	})
-	if err != nil {
-		h.Fatal(err)
-	}
-	return inst
 }
 
 // call calls an export, which has one result or none.
@@ -521,6 +534,65 @@ func TestHeapReset(t *testing.T) {
 		return args[0], nil
 	}
 	h.must("pass", 3)
+}
+
+// TestHeapLinking: what is imported may be of a subtype, as far as it cannot change, and so may functions that Go code passes.
+func TestHeapLinking(t *testing.T) {
+	const types = `(type $f (sub (func (result i32)))) (type $g (sub $f (func (result i32)))) (type $s (sub (struct))) (type $r (sub $s (struct (field i32))))`
+	h := newHeapHost(t, inproc.Config{})
+	from := h.instantiate(`(module ` + types + `
+		(func $f (export "f") (type $f) (i32.const 1)) (func $g (export "g") (type $g) (i32.const 2))
+		(global (export "gs") (ref null $s) (struct.new $s)) (global (export "gr") (ref null $r) (struct.new $r (i32.const 3)))
+		(global (export "gf") (ref null $f) (ref.func $f)) (global (export "gg") (ref null $g) (ref.func $g))
+		(global (export "mr") (mut (ref null $r)) (ref.null $r)))`)
+	for text, ok := range map[string]bool{
+		`(import "m" "g" (func (type $f)))`:                           true,
+		`(import "m" "f" (func (type $g)))`:                           false,
+		`(import "m" "gr" (global (ref null $s)))`:                    true,
+		`(import "m" "gr" (global anyref))`:                           true,
+		`(import "m" "gs" (global (ref null $r)))`:                    false,
+		`(import "m" "gg" (global (ref null $f)))`:                    true,
+		`(import "m" "gg" (global funcref))`:                          true,
+		`(import "m" "gf" (global (ref null $g)))`:                    false,
+		`(import "m" "mr" (global (mut (ref null $r))))`:              true,
+		`(import "m" "mr" (global (mut (ref null $s))))`:              false,
+		`(import "m" "gr" (global (mut (ref null $r))))`:              false,
+		`(import "m" "f" (func (type 4))) (type (func (result i32)))`: false,
+	} {
+		_, err := h.link(`(module `+types+text+`)`, from)
+		var no *inproc.LinkError
+		if ok != (err == nil) || err != nil && !errors.As(err, &no) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	was := h.inst
+	h.inst = h.instantiate(`(module ` + types + `
+		(func (export "call f") (param (ref $f)) (result i32) (call_ref $f (local.get 0)))
+		(func (export "call g") (param (ref $g)) (result i32) (call_ref $g (local.get 0)))
+		(func (export "is f") (param funcref) (result i32) (ref.test (ref $f) (local.get 0)))
+		(func (export "is g") (param funcref) (result i32) (ref.test (ref $g) (local.get 0))))`)
+	refs := map[string]uint64{}
+	for _, name := range []string{"f", "g"} {
+		f, err := from.Func(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refs[name] = f.Ref()
+	}
+	for _, c := range []struct {
+		name, arg string
+		want      uint64
+		refused   bool
+	}{
+		{"call f", "f", 1, false}, {"call f", "g", 2, false}, {"call g", "g", 2, false}, {"call g", "f", 0, true},
+		{"is f", "f", 1, false}, {"is f", "g", 1, false}, {"is g", "f", 0, false}, {"is g", "g", 1, false}, {"is g", "null", 0, false},
+	} {
+		r, err := h.call(c.name, refs[c.arg])
+		if r != c.want || (err != nil) != c.refused {
+			t.Errorf("%s of %s: %d, %v", c.name, c.arg, r, err)
+		}
+	}
+	h.inst = was
 }
 
 // TestHeapClosed: closed stores leave no mapping of a heap.
