@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // newMemory returns a reservation, whose parts are accessible as long as they are committed.
@@ -285,13 +286,17 @@ func (m *mutator) check() {
 
 // TestRandom: whatever objects there are and however they refer to each other, all that roots reach stays as it is.
 func TestRandom(t *testing.T) {
+	steps := 800
+	if testenv.Full() {
+		steps = 5000
+	}
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			var state State
 			m := &mutator{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), h: New(newMemory(t), &state, 64<<20)}
 			m.h.SetTypes(testTypes())
 			m.h.Torture = seed%3 == 0
-			for step := range 3000 {
+			for step := range steps {
 				n := 0
 				typ := uint32(pair + m.IntN(6))
 				if typ == bytesType || typ == refsType || typ == wordsType {
