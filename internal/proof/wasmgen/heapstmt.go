@@ -13,8 +13,8 @@ func (f *fgen) heapStatement() {
 	if f.smallAt > 0 {
 		return
 	}
-	switch n := f.r.IntN(46); {
-	case n < 11, n >= 42:
+	switch n := f.r.IntN(50); {
+	case n < 8, n >= 46:
 		f.setField()
 	case n < 13, n >= 40:
 		f.bulkArray()
@@ -567,7 +567,7 @@ func (g *gen) counters() (names []string) {
 	if !g.cfg.GC || !g.cfg.Counts {
 		return nil
 	}
-	names = []string{"functions entered", "functions ended"}
+	names = []string{"functions entered", "functions ended"} // randprog.Counts knows these
 	for _, op := range counted() {
 		names = append(names, op.Info().Name)
 	}
@@ -589,4 +589,3 @@ func (f *fgen) countEvent(i int) {
 		f.b = cat(f.b, []byte{0x23}, counter, constant('l', 1), []byte{0x7C, 0x24}, counter)
 	}
 }
-
