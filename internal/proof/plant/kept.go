@@ -299,7 +299,7 @@ var kept = []keptFault{
 	{"clif/opt/rowwords.go", "return m.k[0] < m.k[1]", "return m.k[0] <= m.k[1]", closedRules},
 	{"clif/opt/closed.go", "entries[x] == clif.ElemComputed || ", "", closedRules},
 	{"clif/opt/closed.go", "\tif !c.immutable {\n\t\treturn nil\n\t}\n", "", closedRules},
-	{"clif/opt/closed.go", "m.Sigs[m.Tables[in.Aux].Only].Equal(&m.Sigs[d.Aux]) && ", "", closedRules},
+	{"clif/opt/closed.go", "m.IsSubSig(m.Tables[in.Aux].Only, clif.SigIndex(d.Aux)) && ", "", closedRules},
 	{"clif/opt/closed.go", "c.hasSig(in, d.Aux) && c.may", "c.may", closedRules},
 	{"wasmfront/translate/survey.go", "\t\t\t\twork = append(stop.Room(s.stop, work), c)\n", "\t\t\t\tif len(work) > 1<<20 {\n\t\t\t\t\twork = append(stop.Room(s.stop, work), c)\n\t\t\t\t}\n", surveys},
 	{"wasmfront/translate/survey.go", "\t\tif t.Import != nil {\n\t\t\treturn\n\t\t}\n", "", surveys},
