@@ -426,7 +426,7 @@ func (f *Func) invoke(c *Caller, args, results []uint64) error {
 	}
 	if t.refsOut {
 		s.funcsFromNative(results, t.funcResults)
-		s.objectsFromNative(nil, results, t.refResults)
+		s.objectsFromNative(results, t.refResults)
 		s.keepResults(c, t, results)
 	}
 	return nil
@@ -568,7 +568,7 @@ func dispatch(c *Caller) uint64 {
 	c.binding, c.hidden = ctx.index, uintptr(ctx.ints[0])
 	if t.refs {
 		s.funcsFromNative(args, t.funcParams)
-		s.objectsFromNative(c, args, t.refParams)
+		s.objectsFromNative(args, t.refParams)
 		s.enterHost(c, t, args, results)
 	}
 	if err := c.runHost(f, args, results); err != nil {

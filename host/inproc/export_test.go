@@ -72,3 +72,13 @@ func (s *Store) StackUsed() func(below uintptr) bool {
 	top := s.top &^ (leastPage - 1)
 	return func(below uintptr) bool { return writtenBelow(top - below) }
 }
+
+// NumObjects is how many objects of the heap Go code holds apart from handles, as the last collection found.
+func (s *Store) NumObjects() int { return len(s.heap.objects) }
+
+// Mappings is how many mappings the process counts.
+func Mappings() uint64 {
+	process.mu.Lock()
+	defer process.mu.Unlock()
+	return process.mappings
+}

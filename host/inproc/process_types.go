@@ -11,7 +11,7 @@ import (
 // typeRows are the types of objects that the process knows, and those of functions that have supertypes or may have subtypes: a number for each, and the table of rows that compiled code reads
 // (package abi). Types are never forgotten, so that a number has one meaning.
 type typeRows struct {
-	mu sync.Mutex
+	mu sync.RWMutex
 	// base is the address of the table, which does not change, next the number of the next type, and committed how many bytes are accessible.
 	base      uintptr
 	next      uint32
@@ -135,21 +135,21 @@ func (t *typeRows) add(d *abi.TypeDef, super typeNumber, l *abi.ObjectLayout) (t
 
 // known returns what heaps know of the types.
 func (t *typeRows) known() gcheap.Types {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.mu.RLock()
+	defer t.mu.RUnlock()
 	return t.objects
 }
 
 // numberOf returns the number of the type that a digest stands for.
 func (t *typeRows) numberOf(d abi.Digest) typeNumber {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.mu.RLock()
+	defer t.mu.RUnlock()
 	return t.numbers[d]
 }
 
-// isWithin reports whether the type with a number is another one or a subtype of it.
+// isWithin reports whether the type with a number, 0 for none, is another one or a subtype of it.
 func (t *typeRows) isWithin(number uint32, super typeNumber) bool {
-	return number != 0 && super.number != 0 && t.word(number+super.depth) == super.number
+	return super.number != 0 && t.word(number+super.depth) == super.number
 }
 
 // isSubtype is isWithin for what digests stand for.

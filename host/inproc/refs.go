@@ -149,7 +149,7 @@ type hostWords struct {
 //   - as an argument of Func.Call, as long as compiled code needs it.
 //
 // A reference that Go code has read from a table or global is not kept by that: use
-// Retain if it must outlive its place there. A host function that runs for very long gives
+// Retain if it must outlive its place there. One to an object of the heap is a new handle each time, and kept as what a host function made, or as a result. A host function that runs for very long gives
 // up by Release what it no longer needs.
 //
 // Everything else is collected: now and then when a handle is made, and by CollectRefs.
@@ -492,7 +492,7 @@ func (s *Store) sweepRefs() {
 }
 
 // heapShare is about how many bytes of the heap cost as much as a root.
-const heapShare = 8
+const heapShare = 64
 
 // mark notes that a word is reachable; most are not even handles.
 func (r *references) mark(ref uint64) {

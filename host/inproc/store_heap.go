@@ -30,6 +30,8 @@ const (
 	heapMappings = 10
 )
 
+var _ = [1]struct{}{}[gcheap.LargeSize-256<<10] // as codeHeapNew has it
+
 // makeHeap makes the heap of the store if there is none, and makes it know all types.
 func (s *Store) makeHeap() error {
 	if s.heap != nil {
@@ -305,32 +307,28 @@ func (s *Store) objectToNative(w uint64) uint64 {
 	return w
 }
 
-// objectsFromNative is the reverse, which makes handles. The innermost activation keeps them, or, outside of all, the next call ends it. Nothing is collected.
-func (s *Store) objectsFromNative(c *Caller, words []uint64, refs []uint16) {
+// objectsFromNative is the reverse, which makes handles. Nothing keeps them but what the caller does with them; nothing is collected.
+func (s *Store) objectsFromNative(words []uint64, refs []uint16) {
 	if s.heap == nil {
 		return
 	}
 	for _, n := range refs {
 		if isObject(words[n]) {
-			i := s.handleSlot(words[n])
-			words[n] = s.refs.slots[i].word
-			if c != nil {
-				c.keep(i)
-			}
+			words[n] = s.refs.slots[s.handleSlot(words[n])].word
 		}
 	}
 }
 
-// readObject is objectsFromNative of one word that Go code reads.
+// readObject is objectsFromNative of one word that Go code reads. The innermost host function keeps the handle, or, outside of all, it is kept until the next call begins.
 func (s *Store) readObject(w uint64) uint64 {
 	if s.heap == nil || !isObject(w) {
 		return w
 	}
-	word := s.refs.slots[s.handleSlot(w)].word
+	i := s.handleSlot(w)
+	word := s.refs.slots[i].word
 	if s.depth == 0 {
 		s.refs.returned = append(s.refs.returned, word)
 	} else {
-		i, _ := s.refs.lookUp(word)
 		s.activations[s.depth-1].keep(i)
 	}
 	return word

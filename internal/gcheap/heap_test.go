@@ -352,6 +352,31 @@ func TestLimit(t *testing.T) {
 	m.check()
 }
 
+// TestOpen: code that makes objects by itself stays below the limit and the next collection, and makes none if there is one for each object.
+func TestOpen(t *testing.T) {
+	var state State
+	m := &mutator{T: t, Rand: rand.New(rand.NewPCG(1, 1)), h: New(newMemory(t), &state, 2<<20)}
+	m.h.SetTypes(testTypes())
+	for range 50 {
+		if err := errors.Join(m.alloc(bytesType, 300_000), m.alloc(pair, 0), m.alloc(bytesType, 100_000)); err != nil {
+			t.Fatal(err)
+		}
+		if state.End < state.Next {
+			t.Fatalf("objects from 0x%x up to 0x%x", state.Next, state.End)
+		}
+		free := uint64(state.End - state.Next)
+		clear := m.h.mem.Bytes[state.Next:state.End]
+		if used := m.h.Used() + free; used > 2<<20 || used > max(m.h.target, m.h.Used()) || slices.ContainsFunc(clear[:max(len(clear), 4)-4], func(b byte) bool { return b != 0 }) {
+			t.Fatalf("%d bytes are taken, and %d may be, with a collection at %d", m.h.Used(), free, m.h.target)
+		}
+		m.roots, m.are = m.roots[len(m.roots)-2:], m.are[len(m.are)-2:]
+	}
+	m.h.Torture = true
+	if err := errors.Join(m.alloc(pair, 0), m.h.Collect(m.visit())); err != nil || state.End != 0 {
+		t.Errorf("objects up to 0x%x, %v", state.End, err)
+	}
+}
+
 // TestHost: handles in what lives are told, and those in what does not are not.
 func TestHost(t *testing.T) {
 	var state State

@@ -34,7 +34,7 @@ type Engine struct {
 // Name is "interp", and the label.
 func (e *Engine) Name() string { return "interp" + e.Label }
 
-// Features returns the default set, and garbage collection.
+// Features returns the default set.
 func (e *Engine) Features() wasmfront.Features {
 	return wasmfront.DefaultFeatures
 }

@@ -22,14 +22,16 @@ func TestSuiteCollecting(t *testing.T) {
 	}
 }
 
-// TestHeap: the interpreter, before and after the mid-end, and compiled code do what the script says.
+// TestHeap: the interpreter, before and after the mid-end, and compiled code do what the script says, also with a collection for each object.
 func TestHeap(t *testing.T) {
 	s, err := script.Open("testdata/heap.wast")
 	if err != nil {
 		t.Fatal(err)
 	}
 	optimised := &interpengine.Engine{Label: "-O1", Rewrite: func(f *clif.Func) error { return new(opt.Optimizer).Run(f, opt.O1) }}
-	for _, e := range []spectest.Engine{&interpengine.Engine{}, optimised, nativeengine.New(opt.O0), nativeengine.New(opt.O1)} {
+	collecting := nativeengine.New(opt.O1)
+	collecting.Config.CollectAlways = true
+	for _, e := range []spectest.Engine{&interpengine.Engine{}, optimised, nativeengine.New(opt.O0), nativeengine.New(opt.O1), collecting} {
 		if r, err := spectest.Run(s, e); err != nil || r.Passed != len(s.Commands) {
 			t.Errorf("%s: %v, of %d commands (error: %v)%v", e.Name(), r, len(s.Commands), err, r.Failures)
 		}

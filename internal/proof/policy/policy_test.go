@@ -82,6 +82,7 @@ internal/reloc:
 internal/stop:
 internal/quote:
 internal/meta: internal/abi
+internal/gcheap: internal/abi
 regalloc: internal/stop
 machbuffer: internal/reloc internal/stop
 objfile: internal/abi internal/reloc internal/stop
@@ -129,7 +130,7 @@ internal/image: internal/meta internal/reloc
 internal/link: internal/image objfile internal/quote
 internal/cruntime/mkblob: objfile
 host/hosterr:
-host/inproc: host/hosterr internal/image internal/quote
+host/inproc: host/hosterr internal/image internal/gcheap internal/quote
 host/loaded: host/inproc
 host/load: host/inproc internal/link
 host/sign:
