@@ -41,8 +41,8 @@ type v8Outcome struct {
 // v8Traps are the words of V8 for a trap that we have others for. V8 tells fewer apart, and some others.
 var v8Traps = map[string][]string{
 	"unreachable":                   {"unreachable"},
-	"out of bounds memory access":   {"memory access out of bounds", "data segment out of bounds"},
-	"invalid table access":          {"table index is out of bounds", "table access out of bounds", "null function", "function signature mismatch", "element segment out of bounds"},
+	"out of bounds memory access":   {"memory access out of bounds", "data segment out of bounds", "requested new array is too large"},
+	"invalid table access":          {"table index is out of bounds", "table access out of bounds", "null function", "function signature mismatch", "element segment out of bounds", "requested new array is too large"},
 	"indirect call type mismatch":   {"function signature mismatch"},
 	"integer overflow":              {"divide result unrepresentable", "float unrepresentable in integer range"},
 	"integer divide by zero":        {"divide by zero", "remainder by zero"},
@@ -51,7 +51,7 @@ var v8Traps = map[string][]string{
 	"null structure reference":      {"dereferencing a null pointer"},
 	"null array reference":          {"dereferencing a null pointer"},
 	"null i31 reference":            {"dereferencing a null pointer"},
-	"out of bounds array access":    {"array element access out of bounds", "element segment out of bounds"},
+	"out of bounds array access":    {"array element access out of bounds", "element segment out of bounds", "requested new array is too large"},
 	"cast failure":                  {"illegal cast"},
 	"heap exhausted":                {"requested new array is too large"},
 	randprog.StackOverflow:          {"Maximum call stack size exceeded"},

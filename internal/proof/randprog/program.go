@@ -19,6 +19,8 @@ type Program struct {
 	Counter string
 	// Counters are exported globals of type i64 that Outcome.Counts has.
 	Counters []string
+	// CollectAlways is for engines that can collect garbage whenever code makes an object.
+	CollectAlways bool
 }
 
 // Generate makes the program of a seed; configurations take turns.

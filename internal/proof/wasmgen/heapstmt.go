@@ -13,8 +13,8 @@ func (f *fgen) heapStatement() {
 	if f.smallAt > 0 {
 		return
 	}
-	switch n := f.r.IntN(46); {
-	case n < 11, n >= 42:
+	switch n := f.r.IntN(50); {
+	case n < 8, n >= 46:
 		f.setField()
 	case n < 13, n >= 40:
 		f.bulkArray()
@@ -28,10 +28,12 @@ func (f *fgen) heapStatement() {
 		f.heapTableOp()
 	case n < 28:
 		f.makeMany()
-	case n < 30:
+	case n < 29:
 		f.walk()
-	case n < 32:
+	case n < 30:
 		f.growTree()
+	case n < 31:
+		f.bigArray()
 	case n < 35:
 		f.castStatement()
 	case n < 38:
@@ -254,10 +256,40 @@ func (f *fgen) heapTableOp() {
 	}
 }
 
-// spendHeapFuel takes one of what loops may make, and leaves the block at a depth if there is no more.
-func (f *fgen) spendHeapFuel(depth int) {
+// bigArray makes an array that collectors do not copy, changes some of it, and keeps it.
+func (f *fgen) bigArray() {
+	i := pick(f, f.arrays(func(_ int, x *field) bool { return !f.notNull(x.typ) }))
+	f.open(wasmfront.OpBlock, "", "", "")
+	f.spendHeapFuel(0, 100)
+	length := 500 + f.r.IntN(4000)
+	if f.chance(2) {
+		f.konst('i', uint64(length))
+		f.gc(wasmfront.OpArrayNewDefault, i)
+	} else {
+		f.fieldOrExtra(f.defined[i].fields[0].typ)
+		f.konst('i', uint64(length))
+		f.gc(wasmfront.OpArrayNew, i)
+	}
+	a, free := f.keep(f.letter(i, false))
+	for range 1 + f.r.IntN(3) {
+		f.opIndex(wasmfront.OpLocalGet, a)
+		f.konst('i', uint64(f.r.IntN(length)))
+		f.fieldValue(f.defined[i].fields[0].typ)
+		f.gc(wasmfront.OpArraySet, i)
+	}
+	f.opIndex(wasmfront.OpLocalGet, a)
+	f.opIndex(wasmfront.OpLocalSet, f.localRef(f.letter(i, true)))
+	f.small(tableLen)
+	f.opIndex(wasmfront.OpLocalGet, a)
+	f.opIndex(wasmfront.OpTableSet, f.firstHeapTable())
+	free()
+	f.close()
+}
+
+// spendHeapFuel takes of what loops may make, and leaves the block at a depth if there is no more.
+func (f *fgen) spendHeapFuel(depth, cost int) {
 	f.opIndex(wasmfront.OpGlobalGet, globalHeapFuel)
-	f.konst('i', 1)
+	f.konst('i', uint64(cost))
 	f.op(wasmfront.OpI32Sub)
 	f.opIndex(wasmfront.OpGlobalSet, globalHeapFuel)
 	f.opIndex(wasmfront.OpGlobalGet, globalHeapFuel)
@@ -285,7 +317,7 @@ func (f *fgen) makeMany() {
 	f.open(wasmfront.OpBlock, "", "", "")
 	f.open(wasmfront.OpLoop, "", "", "")
 	f.labels[len(f.labels)-1].reserved = true
-	f.spendHeapFuel(1)
+	f.spendHeapFuel(1, 1)
 	if f.chance(2) { // garbage
 		f.newObject(f.r.IntN(len(f.defined)))
 		f.op(wasmfront.OpDrop)
@@ -405,7 +437,7 @@ func (f *fgen) walk() {
 	f.open(wasmfront.OpBlock, "", "", "")
 	f.open(wasmfront.OpLoop, "", "", "")
 	f.labels[len(f.labels)-1].reserved = true
-	f.spendHeapFuel(1)
+	f.spendHeapFuel(1, 1)
 	f.opIndex(wasmfront.OpLocalGet, sum)
 	f.konst('l', 31)
 	f.op(wasmfront.OpI64Mul)
@@ -567,7 +599,7 @@ func (g *gen) counters() (names []string) {
 	if !g.cfg.GC || !g.cfg.Counts {
 		return nil
 	}
-	names = []string{"functions entered", "functions ended"}
+	names = []string{"functions entered", "functions ended"} // randprog.Counts knows these
 	for _, op := range counted() {
 		names = append(names, op.Info().Name)
 	}
@@ -589,4 +621,3 @@ func (f *fgen) countEvent(i int) {
 		f.b = cat(f.b, []byte{0x23}, counter, constant('l', 1), []byte{0x7C, 0x24}, counter)
 	}
 }
-

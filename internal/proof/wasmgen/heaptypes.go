@@ -82,6 +82,7 @@ const (
 	maxObjectCost = 6
 	nodeType      = 0 // of lists and trees
 	bytesType     = 1 // an array of bytes
+	refsType      = 2 // an array of anyref
 )
 
 // heapGen is the part of gen for garbage collection.
@@ -208,14 +209,14 @@ func (g *gen) matches(a, b byte) bool {
 	return ok && ok2 && (rb.null || !ra.null) && g.heapSub(ra.heap, rb.heap)
 }
 
-// declareHeapTypes chooses the types. The first group has a node and an array of bytes.
+// declareHeapTypes chooses the types. The first group has a node, an array of bytes and one of references.
 func (g *gen) declareHeapTypes() {
 	if !g.cfg.GC {
 		return
 	}
 	g.declared = map[int]int{}
 	g.fuel = []int{100, 300, 300, 1000, 1000, 3000, 3000, 10000}[g.r.IntN(8)]
-	g.group([]heapType{{kind: structKind, super: -1}, {kind: arrayKind, super: -1}})
+	g.group([]heapType{{kind: structKind, super: -1}, {kind: arrayKind, super: -1}, {kind: arrayKind, super: -1}})
 	for groups := 3 + g.r.IntN(5); groups > 0 && len(g.defined) < maxHeapTypes; groups-- {
 		if g.r.IntN(4) == 0 {
 			g.groupAgain()
@@ -280,6 +281,8 @@ func (g *gen) group(types []heapType) {
 			g.node(t)
 		case i == bytesType:
 			t.fields = []field{{typ: 'i', packed: 8, mutable: true}}
+		case i == refsType:
+			t.fields = []field{{typ: g.letter(heapAny, true), mutable: true}}
 		case t.kind == funcKind:
 			g.signature(t)
 		default:

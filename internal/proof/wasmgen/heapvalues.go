@@ -446,6 +446,7 @@ func (f *fgen) downcast(t byte) {
 		rest := string([]byte{f.letter(other.heap, other.null && !r.null)})
 		f.open(wasmfront.OpBlock, "", results, results)
 		f.open(wasmfront.OpBlock, "", rest, rest)
+		f.labels[len(f.labels)-1].reserved = true // there may be no value of such a type
 		f.produce(from)
 		f.branchOnCast(wasmfront.OpBrOnCastFail, 0, from, t)
 		f.opIndex(wasmfront.OpBr, 1)

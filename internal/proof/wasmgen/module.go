@@ -359,7 +359,9 @@ func section(id byte, content []byte) []byte {
 
 func (s sig) encode() []byte { return new(gen).encodeSig(s) }
 
-func (g *gen) encodeSig(s sig) []byte { return cat([]byte{0x60}, g.typeVec(s.params), g.typeVec(s.results)) }
+func (g *gen) encodeSig(s sig) []byte {
+	return cat([]byte{0x60}, g.typeVec(s.params), g.typeVec(s.results))
+}
 
 func (g *gen) typeVec(ts string) []byte {
 	b := leb(uint64(len(ts)))

@@ -15,7 +15,7 @@ func (f *fgen) statement() {
 		f.heapStatement()
 		return
 	}
-	if len(f.tags) > 0 && f.chance(4) {
+	if len(f.tags) > 0 && f.chance(4) && (!f.cfg.GC || f.chance(2)) {
 		f.exceptionStatement()
 		return
 	}
@@ -29,7 +29,12 @@ func (f *fgen) statement() {
 			return
 		}
 	}
-	switch n := f.r.IntN(100); {
+	n := f.r.IntN(100)
+	if f.cfg.GC && n >= 76 && n < 86 && len(f.labels) <= 2 && !f.chance(8) {
+		f.heapStatement() // few leave, so that most functions come to their end
+		return
+	}
+	switch {
 	case n < 22:
 		t := f.typeList(1, "iillfdrx")
 		f.produceAll(t)
