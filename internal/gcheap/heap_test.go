@@ -382,6 +382,47 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestRefused: if the system refuses memory for a collection or an object, nothing has changed.
+func TestRefused(t *testing.T) {
+	refused := errors.New("no memory")
+	var refuse error
+	mem := newMemory(t)
+	commit := mem.Commit
+	mem.Commit = func(from, to uint64) error {
+		if refuse != nil {
+			return refuse
+		}
+		return commit(from, to)
+	}
+	var state State
+	m := &mutator{T: t, Rand: rand.New(rand.NewPCG(1, 1)), h: New(mem, &state, 64<<20)}
+	m.h.SetTypes(testTypes())
+	for range 200 {
+		if err := errors.Join(m.alloc(refsType, 1000), m.alloc(pair, 0)); err != nil {
+			t.Fatal(err)
+		}
+		m.link()
+	}
+	refuse = refused
+	if err := m.h.Collect(m.visit()); !errors.Is(err, refused) {
+		t.Errorf("a collection: %v", err)
+	}
+	m.check()
+	var err error
+	for n := 0; err == nil; n++ {
+		err = m.alloc(refsType, 1000)
+	}
+	if !errors.Is(err, refused) {
+		t.Errorf("an object: %v", err)
+	}
+	m.check()
+	refuse = nil
+	if err := errors.Join(m.h.Collect(m.visit()), m.alloc(refsType, 1000)); err != nil {
+		t.Error(err)
+	}
+	m.check()
+}
+
 // TestHost: handles in what lives are told, and those in what does not are not.
 func TestHost(t *testing.T) {
 	var state State
