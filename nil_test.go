@@ -20,7 +20,7 @@ import (
 // publicFuncs are all exported functions but the generic one.
 var publicFuncs = map[string]any{
 	"waot.Compile": waot.Compile, "waot.CompileContext": waot.CompileContext, "waot.CompileObject": waot.CompileObject,
-	"waot.AnyRef": waot.AnyRef, "waot.CompileObjectContext": waot.CompileObjectContext, "waot.ExnRef": waot.ExnRef, "waot.F32": waot.F32, "waot.F64": waot.F64, "waot.FuncRef": waot.FuncRef,
+	"waot.CompileObjectContext": waot.CompileObjectContext, "waot.AnyRef": waot.AnyRef, "waot.ExnRef": waot.ExnRef, "waot.F32": waot.F32, "waot.F64": waot.F64, "waot.FuncRef": waot.FuncRef,
 	"waot.I32": waot.I32, "waot.I64": waot.I64, "waot.Load": waot.Load, "waot.LoadFile": waot.LoadFile, "waot.NewException": waot.NewException, "waot.NewPool": waot.NewPool, "waot.NewStore": waot.NewStore,
 	"waot.NewWASI": waot.NewWASI, "waot.OpenCache": waot.OpenCache, "waot.ParseText": waot.ParseText, "waot.ParseTextContext": waot.ParseTextContext, "waot.Validate": waot.Validate, "waot.ValidateContext": waot.ValidateContext, "waot.Preemption": waot.Preemption, "waot.FreeOSMemory": waot.FreeOSMemory,
 	"waot.Ref": waot.Ref, "waot.SignObject": waot.SignObject,
