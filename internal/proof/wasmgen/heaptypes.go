@@ -606,7 +606,7 @@ func (g *gen) heapSignature(s sig) sig {
 		}
 		return sig{mapTypes(s.params, number), mapTypes(s.results, number)}
 	}
-	return sig{g.typeList(g.r.IntN(4), "illfdr"), g.typeList(g.r.IntN(3), "illfdr")}
+	return sig{g.typeList(g.length(10), "illfdr"), g.typeList(g.length(5), "illfdr")} // more than registers are for, too
 }
 
 // declareHeapFuncs declares functions of each type of functions that the module defines.
