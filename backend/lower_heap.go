@@ -294,8 +294,12 @@ func belowHandles(l *Emit, ref regalloc.VReg) RefTest {
 	return RefTest{X: less, Y: low, Size: 8, Null: regalloc.NoVReg}
 }
 
-// FuncTest appends the result of d, a ref_test of a reference to a function, which may be null.
-func FuncTest(l *Emit, d *clif.InstData) {
+// lowerRefTest appends the result as other comparisons have theirs, or, of a reference to a function, which may be null, what the host says.
+func lowerRefTest(l *Emit, i clif.Inst, d *clif.InstData) {
+	if d.Type == clif.Ref {
+		l.Target.Lower[clif.OpRefEq](l, i, d)
+		return
+	}
 	_, want := d.RefTestTypes()
 	typ, ok := want.TypeIndex()
 	if !ok {

@@ -55,6 +55,7 @@ var sharedLowerings = [clif.NumOpcodes]LowerFunc{
 	clif.OpExnRef:        lowerExnRef,
 	clif.OpReturnCall:    lowerReturnCall,
 	clif.OpReturnCallRef: lowerReturnCallRef,
+	clif.OpRefTest:       lowerRefTest,
 	clif.OpStructNew:     lowerStructNew,
 	clif.OpStructGet:     lowerStructGet,
 	clif.OpStructGetS:    lowerStructGet,

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/waot-project/waot/clif/opt"
@@ -108,20 +109,24 @@ const heapText = `(module $heap
 
 // heapHost is a store with an instance of heapText.
 type heapHost struct {
-	*testing.T
+	testing.TB
 	s    *inproc.Store
 	inst *inproc.Instance
 	pass func(args []uint64) (uint64, error)
+	// away says that another goroutine collects, on a stack of its own.
+	away bool
+	// level is that of further modules.
+	level opt.Level
 }
 
-func newHeapHost(t *testing.T, c inproc.Config) *heapHost {
+func newHeapHost(t testing.TB, c inproc.Config) *heapHost {
 	t.Helper()
 	s, err := inproc.NewStore(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	h := &heapHost{T: t, s: s}
+	h := &heapHost{TB: t, s: s, level: opt.O1}
 	h.inst = h.instantiate(heapText)
 	return h
 }
@@ -142,7 +147,7 @@ func (h *heapHost) link(text string, from *inproc.Instance) (*inproc.Instance, e
 	if err != nil {
 		h.Fatal(err)
 	}
-	img, err := image(m, opt.O1)
+	img, err := image(m, h.level)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -161,7 +166,14 @@ func (h *heapHost) link(text string, from *inproc.Instance) (*inproc.Instance, e
 		n := uint32(slices.IndexFunc(mod.Meta().Funcs, func(f meta.Func) bool { return f.Import.Name == name }))
 		f, err := h.s.NewHostFuncOf(mod, mod.Meta().Funcs[n].Type, func(c *inproc.Caller, args, results []uint64) error {
 			if name == "collect" {
-				h.collect()
+				if _, err := h.inst.Func("garbage"); err != nil {
+					return h.s.CollectRefs()
+				}
+				if h.away {
+					h.beside(c)
+				} else {
+					h.collect()
+				}
 				return nil
 			}
 			var err error
@@ -205,6 +217,18 @@ func (h *heapHost) collect() {
 	h.must("garbage", 500)
 }
 
+// beside collects in a goroutine that the caller lets in.
+func (h *heapHost) beside(c *inproc.Caller) {
+	c.Leave()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.collect()
+	}()
+	<-done
+	c.Enter()
+}
+
 // heapPlaces are what keeps an object, each with the roots without which it does not.
 var heapPlaces = []struct {
 	name string
@@ -212,6 +236,10 @@ var heapPlaces = []struct {
 	keep func(h *heapHost) (uint64, error) // the number of the list after a collection
 }{
 	{"frame", "frames", func(h *heapHost) (uint64, error) { return h.call("frame", 90) }},
+	{"frame on another stack", "frames", func(h *heapHost) (uint64, error) {
+		h.away = true
+		return h.call("frame", 90)
+	}},
 	{"table", "tables", func(h *heapHost) (uint64, error) {
 		h.must("set table", 90)
 		h.collect()
@@ -536,6 +564,46 @@ func TestHeapReset(t *testing.T) {
 	h.must("pass", 3)
 }
 
+// TestHeapManyValues: references that are passed and returned in memory are right after everything has moved.
+func TestHeapManyValues(t *testing.T) {
+	const n = 24
+	many := strings.Repeat("(ref null $node) ", n)
+	var make, sum, gets, back strings.Builder
+	for i := range n {
+		fmt.Fprintf(&make, "(struct.new $node (i32.const %d))", i+1)
+		fmt.Fprintf(&sum, "(i32.mul (struct.get $node 0 (local.get %d)) (i32.const %d)) (i32.add)", i, i*i+1)
+		fmt.Fprintf(&gets, "(local.get %d)", n-1-i)
+		fmt.Fprintf(&back, "(local.set %d)", i) // the last result comes first
+	}
+	text := `(module (type $node (struct (field i32)))
+		(import "env" "collect" (func $collect))
+		(func $sum (param ` + many + `) (result i32) (call $collect) (drop (struct.new $node (i32.const 0))) (i32.const 0) ` + sum.String() + `)
+		(func $turn (param ` + many + `) (result ` + many + `) (call $collect) ` + gets.String() + `)
+		(func (export "many") (result i32) ` + strings.ReplaceAll(many, "(ref", "(local (ref") + `
+			(call $turn ` + make.String() + `)
+			` + back.String() + `
+			(call $collect)
+			(call $sum ` + func() (s string) {
+		for i := range n {
+			s += fmt.Sprintf("(local.get %d)", i)
+		}
+		return s
+	}() + `)))`
+	text = strings.ReplaceAll(text, "(local (ref null $node) ", "(local (ref null $node)) ")
+	want := uint64(0)
+	for i := range uint64(n) {
+		want += (i + 1) * (i*i + 1)
+	}
+	for _, level := range []opt.Level{opt.O0, opt.O1} {
+		h := newHeapHost(t, inproc.Config{CollectAlways: true})
+		h.level = level
+		h.inst = h.instantiate(text)
+		if r := h.must("many"); r != want {
+			t.Errorf("-O%d: %d, want %d", level, r, want)
+		}
+	}
+}
+
 // TestHeapLinking: what is imported may be of a subtype, as far as it cannot change, and so may functions that Go code passes.
 func TestHeapLinking(t *testing.T) {
 	const types = `(type $f (sub (func (result i32)))) (type $g (sub $f (func (result i32)))) (type $s (sub (struct))) (type $r (sub $s (struct (field i32))))`
@@ -612,5 +680,29 @@ func TestHeapClosed(t *testing.T) {
 	}
 	if after := inproc.Mappings(); after > before {
 		t.Errorf("%d mappings, and %d after more stores", before, after)
+	}
+}
+
+// BenchmarkHeap measures what an object costs that nothing keeps, and one of a list that is kept until the next one.
+func BenchmarkHeap(b *testing.B) {
+	for _, name := range []string{"garbage", "fill"} {
+		b.Run(name, func(b *testing.B) {
+			h := newHeapHost(b, inproc.Config{})
+			f, err := h.inst.Func(name)
+			if err != nil {
+				b.Fatal(err)
+			}
+			const n = 100_000
+			for range b.N {
+				if err := f.Call([]uint64{n}, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+			objects := n
+			if name == "garbage" {
+				objects = 2 * n
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(objects), "ns/object")
+		})
 	}
 }

@@ -27,8 +27,14 @@ type collector struct {
 	err       error
 }
 
-// Collect moves all objects that roots reach to the other space, updates the roots, and forgets the rest. If the heap is corrupt, it is not usable any more.
+// Collect moves all objects that roots reach to the other space, updates the roots, and forgets the rest. If the heap is corrupt, it is not usable any more; after other errors nothing has been moved, or
+// what is not reached takes memory until the next collection.
 func (h *Heap) Collect(roots Roots) error {
+	if other, end := 1-h.space, start(1-h.space)+uint64(h.Next)-start(h.space); end > h.committed[other] {
+		if err := h.extend(other, end); err != nil {
+			return err
+		}
+	}
 	c := &collector{Heap: h, from: h.space, fromStart: start(h.space) + lead, roots: roots}
 	c.fromSize = uint64(h.Next) - c.fromStart
 	h.dirty[c.from] = max(h.dirty[c.from], uint64(h.Next))
@@ -50,13 +56,11 @@ func (h *Heap) Collect(roots Roots) error {
 	if c.err != nil {
 		return c.err
 	}
-	if err := c.finish(); err != nil {
-		return err
-	}
+	err := c.finish()
 	if roots.Done != nil {
 		roots.Done()
 	}
-	return nil
+	return err
 }
 
 // finish gives back what nothing reaches, and decides when the next collection is.
@@ -147,9 +151,8 @@ func (c *collector) move(at uint64, typ uint32) uint32 {
 		c.err = corrupt("an object at 0x%x of %d bytes", at, size)
 		return 0
 	case end > c.committed[c.space]:
-		if c.err = c.extend(end); c.err != nil {
-			return 0
-		}
+		c.err = corrupt("more is reached than there was")
+		return 0
 	}
 	for i := uint64(0); i < size; i += Align {
 		c.put64(to+typeAt+i, c.u64(at+typeAt+i))

@@ -135,7 +135,7 @@ type largeObject struct {
 
 // New returns a heap in a memory of which nothing is accessible, with a limit of the bytes that objects take.
 func New(mem Memory, state *State, limit uint64) *Heap {
-	h := &Heap{State: state, mem: mem, base: unsafe.Pointer(unsafe.SliceData(mem.Bytes)), limit: min(limit, spaceSize-First), largeEnd: largeStart, target: leastFree}
+	h := &Heap{State: state, mem: mem, base: unsafe.Pointer(unsafe.SliceData(mem.Bytes)), limit: min(limit, spaceSize-First-lead), largeEnd: largeStart, target: leastFree}
 	for s := range h.committed {
 		h.committed[s], h.dirty[s] = start(s), start(s)
 	}
@@ -252,7 +252,7 @@ func (h *Heap) grown(size uint64) (at uint64, ok bool, err error) {
 // ready makes the current space zero up to an end, at least. It goes on in pieces, so that what code is about to write to is in the cache.
 func (h *Heap) ready(end uint64) error {
 	if end > h.committed[h.space] {
-		if err := h.extend(end); err != nil {
+		if err := h.extend(h.space, end); err != nil {
 			return err
 		}
 	}
@@ -264,15 +264,15 @@ func (h *Heap) ready(end uint64) error {
 	return nil
 }
 
-// extend makes the current space accessible up to an end, at least.
-func (h *Heap) extend(end uint64) error {
+// extend makes a space accessible up to an end, at least.
+func (h *Heap) extend(space int, end uint64) error {
 	end = (end + step - 1) &^ (step - 1)
-	have := h.committed[h.space]
-	end = min(max(end, have+(have-start(h.space))/2&^(step-1)), start(h.space)+spaceSize-First)
+	have := h.committed[space]
+	end = min(max(end, have+(have-start(space))/2&^(step-1)), start(space)+spaceSize-First)
 	if err := h.mem.Commit(have, end); err != nil {
 		return err
 	}
-	h.committed[h.space] = end
+	h.committed[space] = end
 	return nil
 }
 

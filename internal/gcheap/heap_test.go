@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // newMemory returns a reservation, whose parts are accessible as long as they are committed.
@@ -285,13 +286,17 @@ func (m *mutator) check() {
 
 // TestRandom: whatever objects there are and however they refer to each other, all that roots reach stays as it is.
 func TestRandom(t *testing.T) {
+	steps := 800
+	if testenv.Full() {
+		steps = 5000
+	}
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			var state State
 			m := &mutator{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), h: New(newMemory(t), &state, 64<<20)}
 			m.h.SetTypes(testTypes())
 			m.h.Torture = seed%3 == 0
-			for step := range 3000 {
+			for step := range steps {
 				n := 0
 				typ := uint32(pair + m.IntN(6))
 				if typ == bytesType || typ == refsType || typ == wordsType {
@@ -375,6 +380,47 @@ func TestOpen(t *testing.T) {
 	if err := errors.Join(m.alloc(pair, 0), m.h.Collect(m.visit())); err != nil || state.End != 0 {
 		t.Errorf("objects up to 0x%x, %v", state.End, err)
 	}
+}
+
+// TestRefused: if the system refuses memory for a collection or an object, nothing has changed.
+func TestRefused(t *testing.T) {
+	refused := errors.New("no memory")
+	var refuse error
+	mem := newMemory(t)
+	commit := mem.Commit
+	mem.Commit = func(from, to uint64) error {
+		if refuse != nil {
+			return refuse
+		}
+		return commit(from, to)
+	}
+	var state State
+	m := &mutator{T: t, Rand: rand.New(rand.NewPCG(1, 1)), h: New(mem, &state, 64<<20)}
+	m.h.SetTypes(testTypes())
+	for range 200 {
+		if err := errors.Join(m.alloc(refsType, 1000), m.alloc(pair, 0)); err != nil {
+			t.Fatal(err)
+		}
+		m.link()
+	}
+	refuse = refused
+	if err := m.h.Collect(m.visit()); !errors.Is(err, refused) {
+		t.Errorf("a collection: %v", err)
+	}
+	m.check()
+	var err error
+	for n := 0; err == nil; n++ {
+		err = m.alloc(refsType, 1000)
+	}
+	if !errors.Is(err, refused) {
+		t.Errorf("an object: %v", err)
+	}
+	m.check()
+	refuse = nil
+	if err := errors.Join(m.h.Collect(m.visit()), m.alloc(refsType, 1000)); err != nil {
+		t.Error(err)
+	}
+	m.check()
 }
 
 // TestHost: handles in what lives are told, and those in what does not are not.

@@ -265,6 +265,7 @@ func TestInvalidHeap(t *testing.T) {
 		{"flags of a type definition", func(m *Module) { m.Heap.Defs[0].Kind = 3 }},
 		{"flags of a type definition", func(m *Module) { m.Heap.Defs[0].Place = 1 }},
 		{"supertype", func(m *Module) { m.Heap.Defs[1].Super = 1 }},
+		{"supertype", func(m *Module) { m.Heap.Defs[0].HasSuper = true }}, // of itself
 		{"supertype", func(m *Module) { m.Heap.Defs[0].Open = false }},
 		{"supertype", func(m *Module) { m.Heap.Defs[0].Kind = abi.KindFunc }},
 		{"a packed field", func(m *Module) { m.Heap.Defs[0].Fields[0].Packed = 7 }},

@@ -90,11 +90,3 @@ func lowerI31GetS(l *lower, _ clif.Inst, d *clif.InstData) {
 func lowerI31GetU(l *lower, _ clif.Inst, d *clif.InstData) {
 	l.Emit(backend.Inst{Op: asm.LsrImm, Size: 4, Imm: 1}, l.Use(d.ArgA()), l.Def(d, 0))
 }
-
-func lowerRefTest(l *lower, i clif.Inst, d *clif.InstData) {
-	if d.Type == clif.FuncRef {
-		backend.FuncTest(l, d)
-		return
-	}
-	lowerCompare(l, i, d)
-}

@@ -15,7 +15,7 @@ var lowerings = [clif.NumOpcodes]backend.LowerFunc{
 	clif.OpUdiv: lowerUdiv, clif.OpSdiv: lowerSdiv, clif.OpUrem: lowerUrem, clif.OpSrem: lowerSrem,
 	clif.OpClz: lowerClz, clif.OpCtz: lowerCtz, clif.OpPopcnt: lowerPopcnt,
 	clif.OpIcmp: lowerCompare, clif.OpFcmp: lowerCompare, clif.OpRefIsNull: lowerCompare, clif.OpRefEq: lowerCompare,
-	clif.OpRefTest: lowerRefTest, clif.OpRefI31: lowerRefI31, clif.OpI31GetS: lowerI31GetS, clif.OpI31GetU: lowerI31GetU,
+	clif.OpRefI31: lowerRefI31, clif.OpI31GetS: lowerI31GetS, clif.OpI31GetU: lowerI31GetU,
 	clif.OpFadd: lowerFloat, clif.OpFsub: lowerFloat, clif.OpFmul: lowerFloat, clif.OpFdiv: lowerFloat, clif.OpFceil: lowerFloatUnary,
 	clif.OpFfloor: lowerFloatUnary, clif.OpFtrunc: lowerFloatUnary, clif.OpFnearest: lowerFloatUnary, clif.OpFpromote: lowerFloatUnary,
 	clif.OpFdemote: lowerFloatUnary, clif.OpFsqrt: lowerFloatUnary,

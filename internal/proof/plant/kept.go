@@ -212,7 +212,6 @@ var kept = []keptFault{
 	{"wasmfront/validate/gc.go", "plain != (f.Packed == 0)", "plain && f.Packed != 0 && false", validGC},
 	{"wasmfront/validate/gc.go", "\tif !op.Type.IsNotNull() {\n\t\tstays", "\tif op.Type.IsNotNull() {\n\t\tstays", validGC},
 	{"wasmfront/validate/gc.go", "f.Packed != to.Packed || ", "", validGC},
-	{"wasmfront/translate/gc.go", " || !t.m.Matches(want.NotNull(), from.OrNull())", "", heapScript},
 	{"wasmfront/translate/gc.go", "t.b.TrapIf(t.b.Icmp(clif.Uge, clif.I32, at, n)", "t.b.TrapIf(t.b.Icmp(clif.Ugt, clif.I32, at, n)", heapScript},
 	{"wasmfront/translate/control.go", "} else if t.m.Types[op.Index].Open {", "} else if false {", heapScript},
 	{"clif/opt/heap.go", "f.imm != d.Imm || !m.IsSubType(f.aux, d.Aux) && !m.IsSubType(d.Aux, f.aux)", "f.imm != d.Imm || f.aux != d.Aux", heapFile},

@@ -414,7 +414,7 @@ func TestWords(t *testing.T) {
 // TestDeadCode: the lists of functions that nothing reaches, which .ci/run compares with what the tool finds, have
 // not grown, but by functions of the public interface that no program of ours calls, by those that assembly calls, and by what makes a type one of an interface. Lower the numbers as they shrink.
 func TestDeadCode(t *testing.T) {
-	for list, most := range map[string]int{"programs.txt": 94, "tests.txt": 26} {
+	for list, most := range map[string]int{"programs.txt": 95, "tests.txt": 26} {
 		data, err := os.ReadFile("../deadcode/" + list)
 		if err != nil {
 			t.Fatal(err)
