@@ -180,7 +180,7 @@ func TestThrows(t *testing.T) {
 // TestGC is TestCampaign with structures and arrays: each module runs twice, unless it is long, and says what it has executed.
 func TestGC(t *testing.T) {
 	targets, command := commands(t)
-	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](1, 2, 20))
+	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](2, 3, 20))
 	f, err := campaign.Run(t.Context(), campaign.Config{N: n, GC: true, Workers: 2, Targets: targets, Command: command})
 	if err != nil {
 		t.Fatal(err)
