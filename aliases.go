@@ -50,6 +50,12 @@ type (
 	Tag = host.Tag
 	// Exception is an exception of WebAssembly: an error that no compiled code has caught, or that a Go function throws.
 	Exception = host.Exception
+	// Object is a reference to a structure or array of WebAssembly.
+	Object = host.Object
+	// ObjectKind is what an Object is.
+	ObjectKind = host.ObjectKind
+	// I31 is a small integer as a reference.
+	I31 = host.I31
 	// Value is a WebAssembly value with its type.
 	Value = host.Value
 
@@ -109,6 +115,14 @@ const (
 	TypeFuncRef   = host.TypeFuncRef
 	TypeExternRef = host.TypeExternRef
 	TypeExnRef    = host.TypeExnRef
+	TypeAnyRef    = host.TypeAnyRef
+)
+
+// The kinds of objects.
+const (
+	ObjectUnknown = host.ObjectUnknown
+	ObjectStruct  = host.ObjectStruct
+	ObjectArray   = host.ObjectArray
 )
 
 // The kinds of imports and exports.
@@ -164,4 +178,11 @@ const (
 	// TrapOutOfFuel is raised in front of a basic block that has an effect or begins a loop and cannot be paid, or where a call from Go ends in a
 	// debt (CompileOptions.Fuel, StoreOptions.Fuel).
 	TrapOutOfFuel = host.TrapOutOfFuel
+	// The traps of structures, arrays and small integers. TrapHeapExhausted is raised where an object would take more than StoreOptions.MaxHeapMemory.
+	TrapNullStructure    = host.TrapNullStructure
+	TrapNullArray        = host.TrapNullArray
+	TrapNullI31          = host.TrapNullI31
+	TrapArrayOutOfBounds = host.TrapArrayOutOfBounds
+	TrapCastFailure      = host.TrapCastFailure
+	TrapHeapExhausted    = host.TrapHeapExhausted
 )

@@ -20,12 +20,12 @@ import (
 // publicFuncs are all exported functions but the generic one.
 var publicFuncs = map[string]any{
 	"waot.Compile": waot.Compile, "waot.CompileContext": waot.CompileContext, "waot.CompileObject": waot.CompileObject,
-	"waot.CompileObjectContext": waot.CompileObjectContext, "waot.ExnRef": waot.ExnRef, "waot.F32": waot.F32, "waot.F64": waot.F64, "waot.FuncRef": waot.FuncRef,
+	"waot.CompileObjectContext": waot.CompileObjectContext, "waot.AnyRef": waot.AnyRef, "waot.ExnRef": waot.ExnRef, "waot.F32": waot.F32, "waot.F64": waot.F64, "waot.FuncRef": waot.FuncRef,
 	"waot.I32": waot.I32, "waot.I64": waot.I64, "waot.Load": waot.Load, "waot.LoadFile": waot.LoadFile, "waot.NewException": waot.NewException, "waot.NewPool": waot.NewPool, "waot.NewStore": waot.NewStore,
 	"waot.NewWASI": waot.NewWASI, "waot.OpenCache": waot.OpenCache, "waot.ParseText": waot.ParseText, "waot.ParseTextContext": waot.ParseTextContext, "waot.Validate": waot.Validate, "waot.ValidateContext": waot.ValidateContext, "waot.Preemption": waot.Preemption, "waot.FreeOSMemory": waot.FreeOSMemory,
 	"waot.Ref": waot.Ref, "waot.SignObject": waot.SignObject,
 	"waot.SnapshotModule": waot.SnapshotModule, "waot.TextPlace": waot.TextPlace, "waot.V128": waot.V128,
-	"host.ExnRef": host.ExnRef, "host.F32": host.F32, "host.F64": host.F64, "host.FuncRef": host.FuncRef, "host.I32": host.I32, "host.I64": host.I64, "host.Load": host.Load,
+	"host.AnyRef": host.AnyRef, "host.ExnRef": host.ExnRef, "host.F32": host.F32, "host.F64": host.F64, "host.FuncRef": host.FuncRef, "host.I32": host.I32, "host.I64": host.I64, "host.Load": host.Load,
 	"host.FreeOSMemory": host.FreeOSMemory, "host.LoadFile": host.LoadFile, "host.NewException": host.NewException, "host.NewPool": host.NewPool, "host.NewStore": host.NewStore, "host.Preemption": host.Preemption, "host.Ref": host.Ref, "host.V128": host.V128,
 	"sign.NewMAC": sign.NewMAC, "sign.NewPrivate": sign.NewPrivate, "sign.NewPublic": sign.NewPublic, "sign.ParsePEM": sign.ParsePEM, "sign.Unsigned": sign.Unsigned,
 	"wasirun.New": wasirun.New, "wasirun.NewSystem": wasirun.NewSystem, "wasirun.Run": wasirun.Run,
@@ -65,7 +65,7 @@ func live(t *testing.T) []any {
 // zeros returns a zero value of each publicFuncs type with methods, and of each that is an argument.
 func zeros() []any {
 	return []any{new(waot.Cache), new(waot.CacheError), new(waot.CompileLimitError), new(waot.FuncError), new(waot.ModuleError), new(waot.TextError),
-		new(host.Caller), new(host.Exception), new(host.Func), new(host.Global), new(host.Instance), new(host.Memory), new(host.Module), new(host.Pool), new(host.PoolInstance), new(host.Snapshot), new(host.Store),
+		new(host.Caller), new(host.Exception), new(host.Func), new(host.Global), new(host.Instance), new(host.Memory), new(host.Module), new(host.Object), new(host.ObjectKind), new(host.Pool), new(host.PoolInstance), new(host.Snapshot), new(host.Store),
 		new(host.Table), new(host.Tag), new(host.Trap), new(host.ExternType), new(host.FuncType), new(host.Kind), new(host.Limits), new(host.TrapCode), new(host.ValType), new(host.Value),
 		new(hosterr.CPUError), new(hosterr.CancelError), new(hosterr.Error), new(hosterr.LimitError), new(hosterr.LinkError), new(hosterr.ObjectError),
 		new(hosterr.ReferenceError), new(hosterr.SnapshotError), new(hosterr.SystemError), new(sign.Error), new(sign.Key), new(wasirun.ExitError), new(wasirun.Program), new(wasirun.System),

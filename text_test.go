@@ -43,10 +43,10 @@ func TestParseText(t *testing.T) {
 		t.Error(err)
 	}
 	// It reads what is not compiled.
-	if wasm, err = waot.ParseText([]byte("(type (array i32))")); err != nil {
+	if wasm, err = waot.ParseText([]byte("(func (param i64) (result i64 i64) (i64.add128 (local.get 0) (local.get 0) (local.get 0) (local.get 0)))")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := waot.CompileObject(wasm, nil); !errors.As(err, &invalid) || invalid.Feature != "gc" {
+	if _, err := waot.CompileObject(wasm, nil); !errors.As(err, &invalid) || invalid.Feature != "wide-arithmetic" {
 		t.Error(err)
 	}
 }

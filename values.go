@@ -20,6 +20,9 @@ func V128(v [16]byte) Value { return host.V128(v) }
 // Ref returns an externref to a Go value; nil is null.
 func Ref(v any) Value { return host.Ref(v) }
 
+// AnyRef returns an anyref: to what an *Object refers to, to a small integer if v is an I31, or else to a Go value; nil is null.
+func AnyRef(v any) Value { return host.AnyRef(v) }
+
 // ExnRef returns an exnref; nil is null.
 func ExnRef(x *Exception) Value { return host.ExnRef(x) }
 

@@ -38,7 +38,7 @@ func TestSafepoints(t *testing.T) {
 		}
 		vc.Insts = append(vc.Insts, in)
 	}
-	for off := range l.Size(false) {
+	for off := range l.Size(false, false) {
 		at := Inst{Op: callInd, Mode: ModeSym, Disp: int32(off)}.OfSymbol(SymInstance)
 		add(at, !leaves[off])
 		at.Op = load

@@ -31,4 +31,6 @@ type Code struct {
 	FrameBytes uint32
 	// HasExceptions says that it uses the part of the instance data for exceptions, or catches.
 	HasExceptions bool
+	// HasHeap says that it uses the part of the instance data for the heap.
+	HasHeap bool
 }

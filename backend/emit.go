@@ -319,12 +319,15 @@ func (e *Emitter) Trap(off uint32, code abi.TrapCode, fault abi.FaultKind, memor
 	e.Buf.AddTrap(off, uint8(code), e.site(code, fault, memory, src))
 }
 
+// nullTraps are the traps of faults through null.
+var nullTraps = [memoryFaults]abi.TrapCode{NullFaults: abi.TrapUninitializedElement, NullStructureFaults: abi.TrapNullStructure, NullArrayFaults: abi.TrapNullArray}
+
 // MemoryTrap records how the instruction at off may fault on its access, if it may.
 func (e *Emitter) MemoryTrap(off uint32, f Fault, src uint32) {
 	if m, ok := f.Memory(); ok {
 		e.Trap(off, abi.TrapMemoryOutOfBounds, abi.FaultMemory, m, src)
-	} else if f == NullFaults {
-		e.Trap(off, abi.TrapUninitializedElement, abi.FaultNull, 0, src)
+	} else if f != NoFault {
+		e.Trap(off, nullTraps[f], abi.FaultNull, 0, src)
 	}
 }
 
@@ -432,7 +435,7 @@ func (e *Emitter) result(res *machbuffer.Result) *Code {
 	c.Bytes, c.Align, c.Starts, c.Relocs = res.Code, res.Align, res.Starts, res.Relocs
 	c.Prologue, c.FrameBytes = e.prologue, uint32(e.Frame.Size)
 	c.Saved, c.Unwind = e.Frame.Saved, e.changes(res)
-	c.Stats, c.HasExceptions = e.Out.Stats, e.VC.HasExceptions
+	c.Stats, c.HasExceptions, c.HasHeap = e.Out.Stats, e.VC.HasExceptions, e.VC.HasHeap
 	c.Traps, c.StackMaps, c.Calls = c.Traps[:0], c.StackMaps[:0], c.Calls[:0]
 	flag := e.VC.In.Stop
 	c.Traps = stop.Grow(flag, c.Traps, len(res.Traps))

@@ -49,7 +49,7 @@ type hoister struct {
 	dom    analysis.Idoms // of the blocks of the order
 	deep   bool           // nested deeper than maxDepth: loops are not told apart
 	found  bool           // loops, inLoop and always are filled
-	bases  []baseUse      // by memory, then of the instance data
+	bases  []baseUse      // by memory, then of the heap, of the rows of types and of the instance data
 	loops  []loop
 	inLoop []int32   // by block: its innermost loop, or -1
 	always []bool    // by block in a loop: each iteration of the innermost loop executes it, except perhaps the last
@@ -76,7 +76,7 @@ func (h *hoister) flat() bool { return h.deep || !h.dom.Exact() }
 func (h *hoister) begin(flag *stop.Flag, o *BlockOrder, memories int) {
 	h.stop = flag
 	h.list, h.loops, h.front, h.deep, h.found = h.list[:0], h.loops[:0], -1, false, false
-	h.bases = stop.Zeroed(h.stop, h.bases, memories+1)
+	h.bases = stop.Zeroed(h.stop, h.bases, memories+numOtherBases)
 	for k := range h.bases {
 		h.bases[k].reg = regalloc.NoVReg
 	}
@@ -300,7 +300,10 @@ func (l *Place) expectBases(d *clif.InstData, b int) {
 		l.expect(int(d.Imm), b)
 	}
 	if usesInstance[d.Op] {
-		l.expect(len(l.bases)-1, b)
+		l.expect(len(l.bases)-instanceBase, b)
+	}
+	if d.Op.IsOfHeap() {
+		l.expectHeap(d, b)
 	}
 }
 
@@ -313,7 +316,7 @@ var usesInstance = func() (uses [clif.NumOpcodes]bool) {
 	for op := range uses {
 		info := clif.Opcode(op).Info()
 		exception := info.Effects.Has(effect.ReadException | effect.WriteException)
-		uses[op] = !info.Effects.Has(effect.Calls) && (inData(info.Entity) || inData(info.Entity2) || exception)
+		uses[op] = !info.Effects.Has(effect.Calls) && (inData(info.Entity) || inData(info.Entity2) || exception || clif.Opcode(op) == clif.OpArrayFill || clif.Opcode(op) == clif.OpRefTest)
 	}
 	return uses
 }()
@@ -333,7 +336,7 @@ func (l *Place) InstanceBase() (v regalloc.VReg, ok bool) {
 	if l.Target.Common.Instance == 0 {
 		return regalloc.NoVReg, false
 	}
-	k := len(l.bases) - 1
+	k := len(l.bases) - instanceBase
 	if u := &l.bases[k]; u.uses < 2 && u.home == u.first {
 		return regalloc.NoVReg, false
 	}
@@ -431,10 +434,13 @@ func (l *lowering) lowerBases(b int, start bool) {
 			continue
 		}
 		l.group(0)
-		if k < len(l.bases)-1 {
-			loadBase(&l.Emit, u.reg, clif.MemoryIndex(k))
-		} else {
+		switch kind := len(l.bases) - k; kind {
+		case instanceBase:
 			l.EmitRemat(Inst{Op: l.Target.Common.Instance, Size: 8}.OfSymbol(SymInstance), u.reg)
+		case heapBase, rowsBase:
+			loadHeapBase(&l.Emit, u.reg, kind)
+		default:
+			loadBase(&l.Emit, u.reg, clif.MemoryIndex(k))
 		}
 	}
 }

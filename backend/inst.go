@@ -174,6 +174,9 @@ const (
 	NoFault Fault = iota
 	// NullFaults: the access faults on page zero if a function reference is null.
 	NullFaults
+	// NullStructureFaults and NullArrayFaults: the access faults in front of all objects of the heap if the reference is null.
+	NullStructureFaults
+	NullArrayFaults
 	memoryFaults
 )
 

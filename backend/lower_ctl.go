@@ -128,16 +128,19 @@ func (l *Emit) Truth(v clif.Value) (c Comparison) {
 	return c
 }
 
-// isComparison reports whether v is the result of an icmp, fcmp or ref_is_null.
+// isComparison reports whether v is the result of an instruction that compares: icmp, fcmp, ref_is_null, ref_eq, or ref_test of anything but functions.
 func (l *Query) isComparison(v clif.Value) bool {
 	switch l.defOpcode(v) {
-	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull:
+	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull, clif.OpRefEq:
 		return true
+	case clif.OpRefTest:
+		_, d := l.DefInst(l.Resolve(v))
+		return d.Type == clif.Ref
 	}
 	return false
 }
 
-// Holds returns a comparison that holds if the result of d, an icmp, fcmp or ref_is_null, is 1. If d complements another
+// Holds returns a comparison that holds if the result of d, of isComparison, is 1. If d complements another
 // comparison, that one may be used.
 func (l *Emit) Holds(d *clif.InstData) Comparison {
 	b, ok := l.Fold(RuleCondEqz, clif.I32, d.Result, 4)

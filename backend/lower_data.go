@@ -10,7 +10,7 @@ import (
 
 func lowerLoad(l *Emit, i clif.Inst, d *clif.InstData) {
 	f := l.LoadForm(d.Type, d.Access())
-	l.Access(f.Op, f.Size, l.Target.Heap(l, i, d), l.Def(d, 0))
+	l.Access(f.Op, f.Size, l.Target.Memory(l, i, d), l.Def(d, 0))
 }
 
 // loadBase appends a rematerialisable load of the base of memory m.
@@ -36,9 +36,14 @@ func lowerGlobalGet(l *Emit, _ clif.Inst, d *clif.InstData) {
 	l.Access(f.Op, f.Size, l.Global(d.Aux), l.Def(d, 0))
 }
 
+// putFull appends a store of the whole of v, of type t, at a.
+func putFull(l *Emit, t clif.Type, a Address, v clif.Value) {
+	l.Target.Put(l, t, t.Bits()/8, a, v)
+}
+
 func lowerGlobalSet(l *Emit, _ clif.Inst, d *clif.InstData) {
 	l.Full(d.Type)
-	l.Target.Put(l, d.Type, l.Global(d.Aux), d.ArgA())
+	putFull(l, d.Type, l.Global(d.Aux), d.ArgA())
 }
 
 // MemorySize returns where the size of memory m is.
@@ -133,7 +138,7 @@ func lowerTableGet(l *Emit, _ clif.Inst, d *clif.InstData) {
 }
 
 func lowerTableSet(l *Emit, _ clif.Inst, d *clif.InstData) {
-	l.Target.Put(l, d.Type, element(l, l.TableBase(d.Aux), d.ArgA()), d.ArgB())
+	putFull(l, d.Type, element(l, l.TableBase(d.Aux), d.ArgA()), d.ArgB())
 }
 
 func lowerTableGrow(l *Emit, _ clif.Inst, d *clif.InstData) {
@@ -168,5 +173,5 @@ func lowerElemDrop(l *Emit, _ clif.Inst, d *clif.InstData) {
 func lowerElemSet(l *Emit, _ clif.Inst, d *clif.InstData) {
 	base := l.NewVReg(clif.I64)
 	l.Access(l.Target.Common.Lea, 8, InstanceAt(l.Layout.ElemArray(d.Aux)), base)
-	l.Target.Put(l, d.Type, element(l, base, d.ArgA()), d.ArgB())
+	putFull(l, d.Type, element(l, base, d.ArgA()), d.ArgB())
 }

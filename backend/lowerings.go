@@ -55,12 +55,27 @@ var sharedLowerings = [clif.NumOpcodes]LowerFunc{
 	clif.OpExnRef:        lowerExnRef,
 	clif.OpReturnCall:    lowerReturnCall,
 	clif.OpReturnCallRef: lowerReturnCallRef,
+	clif.OpRefTest:       lowerRefTest,
+	clif.OpStructNew:     lowerStructNew,
+	clif.OpStructGet:     lowerStructGet,
+	clif.OpStructGetS:    lowerStructGet,
+	clif.OpStructGetU:    lowerStructGet,
+	clif.OpStructSet:     lowerStructSet,
+	clif.OpArrayNew:      lowerArrayNew,
+	clif.OpArrayLen:      lowerArrayLen,
+	clif.OpArrayGet:      lowerArrayGet,
+	clif.OpArrayGetS:     lowerArrayGet,
+	clif.OpArrayGetU:     lowerArrayGet,
+	clif.OpArraySet:      lowerArraySet,
+	clif.OpArrayFill:     lowerArrayFill,
+	clif.OpArrayCopy:     lowerArrayCopy,
+	clif.OpArrayInitData: lowerArrayInitData,
+	clif.OpArrayInitElem: lowerArrayInitElem,
 }
 
-// notLowered reports whether no function lowers an opcode: nop, which is skipped, uextend, which needs no code, those on vectors, which rules lower, and those on the collected
-// heap, which only the interpreter executes: the compiler refuses modules that have them.
+// notLowered reports whether no function lowers an opcode: nop, which is skipped, uextend, which needs no code, and those on vectors, which rules lower.
 func notLowered(op clif.Opcode) bool {
-	return op == clif.OpNop || op == clif.OpUextend || op >= clif.OpVconst && op <= clif.OpVdemote || op.IsOfHeap()
+	return op == clif.OpNop || op == clif.OpUextend || op >= clif.OpVconst && op <= clif.OpVdemote
 }
 
 // Lowerings returns the function for each CLIF opcode that is lowered: those that all machines share, and

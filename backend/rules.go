@@ -43,7 +43,7 @@ var sharedRules = [FirstOwn]RuleDef{
 		Gives: "x", Why: "the mask keeps all bytes that the store takes"},
 	RuleCondEqz: {Name: "cond-eqz", Term: TermOperand, Pattern: "(icmp:eq|ne.i32 x 0)",
 		Gives: "the condition x, inverted for eq", Why: "the inverse condition costs nothing"},
-	RuleCondCompare: {Name: "cond-cmp", Term: TermOperand, Pattern: "(icmp|fcmp|ref_is_null.any x)",
+	RuleCondCompare: {Name: "cond-cmp", Term: TermOperand, Pattern: "(icmp|fcmp|ref_is_null|ref_eq|ref_test.any x)",
 		Gives: "the flags of the comparison", Why: "no 0 or 1 is made only to be tested"},
 	RuleElementConst: {Name: "element-const", Term: TermOperand, Pattern: "x:index",
 		Gives: "[base+8k]", Why: "the displacement takes the index"},

@@ -29,6 +29,7 @@ type Target struct {
 	Common CommonRows
 
 	Selection
+	Heap
 	Emission
 	Framing
 	Branching
@@ -48,15 +49,15 @@ type Selection struct {
 	MaxDisp int32
 	// HoistAll: all constants of a loop are better defined in front of it, not only integers that are no immediate of 32 bits.
 	HoistAll bool
-	// Heap is the address of the load or store i.
-	Heap func(l *Emit, i clif.Inst, d *clif.InstData) Address
+	// Memory is the address of the load or store i.
+	Memory func(l *Emit, i clif.Inst, d *clif.InstData) Address
 	// VectorConst appends dst = the vector low, high, rematerialisable.
 	VectorConst func(l *Emit, low, high uint64, dst regalloc.VReg)
-	// Put appends a store of v, of type t, at a, which does not fault.
-	Put func(l *Emit, t clif.Type, a Address, v clif.Value)
+	// Put appends a store of the given number of low bytes of v, of type t, at a.
+	Put func(l *Emit, t clif.Type, bytes int, a Address, v clif.Value)
 	// Sum appends dst = base + t, which does not overflow.
 	Sum func(l *Emit, base regalloc.VReg, t SumTerm, dst regalloc.VReg)
-	// Compare is the comparison that d, an icmp, fcmp or ref_is_null, stands for. If d is nil, it is that the i32 v is not 0.
+	// Compare is the comparison that d, of Query.isComparison, stands for. If d is nil, it is that the i32 v is not 0.
 	Compare func(l *Emit, d *clif.InstData, v clif.Value) Comparison
 }
 
@@ -155,8 +156,8 @@ func NamesOf(n int, name func(k int) string) []string {
 // given here.
 type CommonRows struct {
 	// Copy: use, def; of Size 4 it clears the upper half. Sext8, Sext16 and Sext32 sign-extend that many
-	// bits: use, def. ShlImm: use, def. Lea: address, def.
-	Copy, Sext8, Sext16, Sext32, ShlImm, Lea Op
+	// bits: use, def. ShlImm and AndImm: use, def. Lea: address, def.
+	Copy, Sext8, Sext16, Sext32, ShlImm, AndImm, Lea Op
 	// Store stores the whole of a register, by class: address, use.
 	Store [regalloc.NumClasses]Op
 	// IntConst defines the integer Inst.Imm, Zero 0, if that is another row: def. Instance defines the address of the instance data: def; it is 0 if

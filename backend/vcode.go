@@ -35,6 +35,8 @@ type VCode struct {
 	HasCalls bool
 	// HasExceptions says that the function uses the part of the instance data for exceptions, or catches.
 	HasExceptions bool
+	// HasHeap says that the function uses the part of the instance data for the heap.
+	HasHeap bool
 	// HasVectors says that some registers are of 16 bytes: areas of the frame are aligned to as much.
 	HasVectors bool
 }

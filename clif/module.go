@@ -1,6 +1,8 @@
 package clif
 
 import (
+	"slices"
+
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
 )
@@ -224,8 +226,48 @@ type Module struct {
 	HasNonzero bool
 }
 
+// HasHeap reports whether the module defines a type of structures or arrays, or one of functions that is more than its signature, or has references of such types.
+func (m *Module) HasHeap() bool {
+	for i := range m.Types {
+		m.Stop.PollAt(i)
+		if t := &m.Types[i]; t.Kind != abi.KindFunc || t.Open || t.HasSuper || t.Place != 0 {
+			return true
+		}
+	}
+	of := func(t abi.ValType) bool { return t.IsRef() && t.IsOfGC() }
+	for i := range m.Sigs {
+		m.Stop.PollAt(i)
+		if t := m.Sigs[i].Typed; t != nil && (slices.ContainsFunc(t.Params, of) || slices.ContainsFunc(t.Results, of)) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(m.Globals, func(d GlobalDecl) bool { return of(d.ValType()) }) || slices.ContainsFunc(m.Tables, func(d TableDecl) bool { return of(d.ValType()) })
+}
+
 // InitFunc returns the index of the init function.
 func (m *Module) InitFunc() FuncIndex { return FuncIndex(len(m.Funcs) - 1) }
+
+// IsSubSig reports whether a function of type i is of type j, too: both are the same, or j is among the supertypes of i.
+func (m *Module) IsSubSig(i, j SigIndex) bool {
+	for !m.Sigs[i].Equal(&m.Sigs[j]) {
+		if int(i) >= len(m.Types) || !m.Types[i].HasSuper {
+			return false
+		}
+		i = SigIndex(m.Types[i].Super)
+	}
+	return true
+}
+
+// IsFuncType reports whether type i is one of functions, which its signature describes.
+func (m *Module) IsFuncType(i uint32) bool {
+	return int(i) >= len(m.Types) || m.Types[i].Kind == abi.KindFunc
+}
+
+// IsSubType reports whether type i is type j or a subtype of it.
+func (m *Module) IsSubType(i, j uint32) bool {
+	same := func(i, j uint32) bool { return i == j || m.Records.Digest(i) == m.Records.Digest(j) }
+	return abi.IsSubType(m.Types, same, i, j)
+}
 
 // TagSig returns the signature of tag i, whose parameters are the arguments of its exceptions.
 func (m *Module) TagSig(i uint32) *Signature { return &m.Sigs[m.Tags[i].Sig] }

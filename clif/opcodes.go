@@ -596,7 +596,7 @@ var opInfos = [NumOpcodes]OpInfo{
 	// first. Elements are in bounds. What makes an object may run the collector, and fills it with zeros and nulls; it traps heap_exhausted.
 	// References within any and those to host objects are words of one kind, so that conversions between the two change nothing (docs/gc.md).
 	OpRefEq:         {Name: "ref_eq", Format: FormatBinary, Effects: effect.Pure, Sig: "CC:i", Types: tRef, Commutative: true},
-	OpRefTest:       {Name: "ref_test", Format: FormatRefTest, Effects: effect.Pure, Sig: "C:i", Types: tRefs}, // 1 if A, which is of the type Aux, is of the type Imm, else 0
+	OpRefTest:       {Name: "ref_test", Format: FormatRefTest, Effects: effect.Pure, Sig: "C:i", Types: tRefs}, // 1 if A, which is of the type Aux, is of the type Imm, which is neither the top nor the bottom of its hierarchy, and never null unless Aux is of objects; else 0
 	OpRefI31:        {Name: "ref_i31", Format: FormatUnary, Effects: effect.Pure, Sig: "i:C", Types: tRef},
 	OpI31GetS:       {Name: "i31_get_s", Format: FormatUnary, Effects: effect.Pure, Sig: "R:C", Types: tI32}, // of a small integer, not null
 	OpI31GetU:       {Name: "i31_get_u", Format: FormatUnary, Effects: effect.Pure, Sig: "R:C", Types: tI32},

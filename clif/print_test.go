@@ -122,6 +122,8 @@ func TestStates(t *testing.T) {
 			want = clif.StateTable
 		} else if op == clif.OpCallRef || op == clif.OpReturnCallRef {
 			want = clif.AllState
+		} else if op == clif.OpStructNew || op == clif.OpArrayNew {
+			want = 0 // nothing that is there
 		}
 		if got := m.WrittenBy(&d); got != want {
 			t.Errorf("%v writes %b, want %b", op, got, want)

@@ -36,9 +36,12 @@ func (m *Module) GlobalState(g uint32) StateSet {
 // StateOf returns the parts of p. Of globals it is none: which one an instruction means, its index says.
 func StateOf(p effect.Parts) StateSet { return StateSet(p &^ effect.Global) }
 
-// WrittenBy returns what d may write.
+// WrittenBy returns what d may write. What makes an object writes to none that is there.
 func (m *Module) WrittenBy(d *InstData) StateSet {
 	e := d.Op.Info().Effects
+	if d.Op == OpStructNew || d.Op == OpArrayNew {
+		return 0
+	}
 	if e.Has(effect.Calls) {
 		return m.writtenByCall(d)
 	}

@@ -23,6 +23,9 @@ func (l *linker) addTypes() {
 		bySlot[l.layout.Type(sig)] = sym
 	}
 	for i := range l.types {
+		if !l.cm.IsFuncType(uint32(i)) {
+			continue
+		}
 		l.types[i] = bySlot[l.layout.Type(clif.SigIndex(i))]
 	}
 }
@@ -37,13 +40,12 @@ func (l *linker) address(off uint32, sym objfile.SymbolIndex, addend int64) {
 // fillData makes the initial instance data, in the order of the layout.
 func (l *linker) fillData() {
 	cm, lay := l.cm, l.layout
-	l.data = make([]byte, lay.Size(l.exceptions()))
+	l.data = make([]byte, lay.Size(l.exceptions(), l.heap))
 	l.put64(0, abi.Version)
-	helpers := abi.NumCommonHelpers
-	if l.exceptions() {
-		helpers = abi.NumHelpers
-	}
-	for h := range helpers {
+	for h := range abi.NumHelpers {
+		if h >= abi.FirstHeapHelper && !l.heap || h >= abi.NumCommonHelpers && h < abi.FirstHeapHelper && !l.exceptions() {
+			continue
+		}
 		sym := l.o.AddSymbol(objfile.Symbol{Name: abi.Helpers[h].Symbol, Section: objfile.Undefined, Binding: objfile.Global})
 		l.address(lay.Helper(h), sym, 0)
 	}

@@ -38,12 +38,14 @@ type linker struct {
 	types                       []objfile.SymbolIndex // by signature: the type record
 	imports                     []importSymbols       // by imported function
 	throws                      bool                  // some function uses the part of the instance data for exceptions
+	heap                        bool                  // instances have a part for the heap
 }
 
 // link makes the object of the compiled functions.
 func (d *driver) link() (*Result, error) {
 	l := &linker{driver: d, o: &objfile.Object{Machine: d.target.elf, Stop: d.opt.stop}, m: new(meta.Module)}
 	l.throws = slices.ContainsFunc(d.results, func(r result) bool { return r.exceptions })
+	l.heap = slices.ContainsFunc(d.results, func(r result) bool { return r.heap }) || d.cm.HasHeap()
 	l.adapters = newAdapterSection(d.target, len(d.cm.Sigs), l.exceptions())
 	l.addSections()
 	if err := l.layText(); err != nil {
@@ -420,10 +422,13 @@ func (l *linker) describe() {
 	if l.exceptions() {
 		m.ABI, m.Exceptions = abi.ExceptionsVersion, l.describeExceptions()
 	}
+	if l.heap {
+		m.ABI, m.Heap = abi.HeapVersion, &meta.Heap{Part: lay.Heap(), Defs: cm.Types}
+	}
 	if m.Name == "" {
 		m.Name = l.opt.Name
 	}
-	m.InstanceSize, m.Helpers, m.TypeSlots = lay.Size(l.exceptions()), lay.Helper(0), lay.TypesOffset()
+	m.InstanceSize, m.Helpers, m.TypeSlots = lay.Size(l.exceptions(), l.heap), lay.Helper(0), lay.TypesOffset()
 	for _, s := range lay.TypeSlots() {
 		m.SlotTypes = append(m.SlotTypes, uint32(s))
 	}

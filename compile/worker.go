@@ -78,7 +78,7 @@ type result struct {
 	inlined                          span // of which entry 0 is the first in the function's table
 	saved                            regalloc.PRegSet
 	unwind, handlers                 span
-	exceptions                       bool // it uses the part of the instance data for them
+	exceptions, heap                 bool // it uses the part of the instance data for them
 }
 
 // run compiles all functions. The error is the one that counts, whatever the
@@ -462,7 +462,7 @@ func (w *worker) keep(i uint32, c *backend.Code) {
 	r.worker, r.align, r.starts, r.prologue, r.frame = w, c.Align, c.Starts, c.Prologue, c.FrameBytes
 	r.code, r.relocs = w.code.keep(c.Bytes), w.relocs.keep(c.Relocs)
 	r.saved, r.unwind, r.handlers = c.Saved, w.unwind.keep(c.Unwind), w.handlers.keep(c.Handlers)
-	r.exceptions = c.HasExceptions
+	r.exceptions, r.heap = c.HasExceptions, c.HasHeap
 	r.traps, r.calls = w.traps.keep(c.Traps), w.calls.keep(c.Calls)
 	if len(c.Inlined) > 0 {
 		w.keepPlaces(r, c)

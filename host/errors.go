@@ -86,6 +86,13 @@ const (
 	// TrapOutOfFuel is raised in front of a basic block that has an effect or begins a loop and cannot be paid, or where a call from Go ends in a
 	// debt (CompileOptions.Fuel, StoreOptions.Fuel).
 	TrapOutOfFuel = TrapCode(abi.TrapOutOfFuel)
+	// The traps of structures, arrays and small integers. TrapHeapExhausted is raised where an object would take more than StoreOptions.MaxHeapMemory.
+	TrapNullStructure    = TrapCode(abi.TrapNullStructure)
+	TrapNullArray        = TrapCode(abi.TrapNullArray)
+	TrapNullI31          = TrapCode(abi.TrapNullI31)
+	TrapArrayOutOfBounds = TrapCode(abi.TrapArrayOutOfBounds)
+	TrapCastFailure      = TrapCode(abi.TrapCastFailure)
+	TrapHeapExhausted    = TrapCode(abi.TrapHeapExhausted)
 )
 
 // String returns the specification's wording, such as "out of bounds memory access".

@@ -92,7 +92,7 @@ func (x *Exception) Args() []Value {
 		switch ValType(p).Base() {
 		case TypeFuncRef:
 			args[i], funcs = FuncRef((*Func)(funcs[0])), funcs[1:]
-		case TypeExternRef, TypeExnRef:
+		case TypeExternRef, TypeExnRef, TypeAnyRef:
 			args[i], refs = refValue(ValType(p), refs[0]), refs[1:]
 		default:
 			args[i], n = takeNumber(ValType(p), words)
@@ -138,18 +138,13 @@ func refValue(t ValType, v any) Value {
 	if x, ok := v.(*inproc.Exception); ok {
 		return ExnRef((*Exception)(x))
 	}
-	if t.Base() == TypeExnRef {
+	switch t.Base() {
+	case TypeExnRef:
 		return ExnRef(nil)
+	case TypeAnyRef:
+		return AnyRef(goValue(v))
 	}
-	return Ref(v)
-}
-
-// goValue returns what Go code has for the value of a handle.
-func goValue(v any) any {
-	if x, ok := v.(*inproc.Exception); ok {
-		return (*Exception)(x)
-	}
-	return v
+	return Ref(goValue(v))
 }
 
 // ExceptionRef returns a word that stands for an exception of the store, as compiled code has an exnref; 0 for nil. It is valid as long as one of ExternRef is. Store.Extern returns

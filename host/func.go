@@ -39,10 +39,11 @@ func (f *Func) Ref() uint64 { return f.inproc().Ref() }
 //   - externref: any Go value, nil for null;
 //   - funcref: a *Func of the same store, nil for null;
 //   - exnref: an *Exception of the same store, nil for null;
+//   - anyref, and references to structures, arrays and small integers: an *Object of the same store, an I31, nil for null, and for anyref any other Go value;
 //   - or a Value of the right type.
 //
-// Results are int32, int64, float32, float64, [16]byte, the Go value of an externref, a *Func, an *Exception,
-// and nil for null references.
+// Results are int32, int64, float32, float64, [16]byte, the Go value of an externref, a *Func, an *Exception, an *Object,
+// an I31, and nil for null references.
 //
 // When ctx ends, compiled code does, wherever it is, and the error is a *CancelError. ctx
 // may be nil. The other errors are *Trap, *Exception, ErrType, ErrBusy, ErrClosed, and

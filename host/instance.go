@@ -164,7 +164,7 @@ func (s *Store) extern(m *Module, n int, v any) (x inproc.Extern, got string, er
 		if err != nil {
 			return nil, "", err
 		}
-		if want.Kind != KindFunc || !sameClasses(&want.Func, g.typ.Params, g.typ.Results) {
+		if want.Kind != KindFunc || !want.Func.accepts(&g.typ) {
 			return nil, fmt.Sprintf("%T, %s %v", v, KindFunc, g.typ), nil
 		}
 		// Functions are the first imports of a module, and the first of its functions.

@@ -343,3 +343,56 @@ func TestPoolFuel(t *testing.T) {
 		x.Release()
 	}
 }
+
+// TestPoolHeap: what instances of a pool have made on the heap is gone for who gets them next, but for what Go code keeps.
+func TestPoolHeap(t *testing.T) {
+	const queue = `(module (type $node (struct (field $next (ref null $node)) (field $x i32)))
+		(global $list (mut (ref null $node)) (ref.null $node))
+		(func (export "add") (param $x i32) (result (ref $node))
+			(global.set $list (struct.new $node (global.get $list) (local.get $x))) (ref.as_non_null (global.get $list)))
+		(func (export "x") (param (ref null $node)) (result i32) (struct.get $node $x (local.get 0)))
+		(func (export "garbage") (param $n i32) (loop $l (drop (array.new $bytes (i32.const 1) (local.get $n)))
+			(br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
+		(type $bytes (array i8))
+		(func (export "length") (result i32) (local $r (ref null $node)) (local $n i32)
+			(local.set $r (global.get $list))
+			(block $end (loop $l
+				(br_if $end (ref.is_null (local.get $r)))
+				(local.set $n (i32.add (local.get $n) (i32.const 1)))
+				(local.set $r (struct.get $node $next (local.get $r)))
+				(br $l)))
+			(local.get $n)))`
+	p := host.NewPool(text(t, queue), &host.PoolOptions{Max: 2, Store: &host.StoreOptions{MaxHeapMemory: 2 << 20}})
+	var wg sync.WaitGroup
+	for k := range 4 {
+		wg.Go(func() {
+			for n := range 25 {
+				x, err := p.Get(bg)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				call := func(name string, args ...any) any {
+					r, err := must[*host.Func](t)(x.Func(name)).Call(bg, args...)
+					if err != nil {
+						t.Error(name, err)
+					}
+					return append(r, nil)[0]
+				}
+				var kept any
+				for i := range 5 {
+					kept = call("add", 10*k+i)
+				}
+				call("garbage", 3000)
+				if call("length") != int32(5) || call("x", kept) != int32(10*k+4) {
+					t.Errorf("a list of %v, round %d", call("length"), n)
+				}
+				x.Release()
+			}
+		})
+	}
+	wg.Wait()
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}

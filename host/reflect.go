@@ -225,7 +225,7 @@ func putResult(s *inproc.Store, v reflect.Value, words []uint64) (rest []uint64,
 		case typeExn:
 			words[0], err = exceptionWord(s, x.(*Exception))
 		default:
-			words[0] = s.ExternRef(x)
+			words[0], err = storeWord(s, x)
 		}
 	}
 	return words[1:], err

@@ -37,6 +37,9 @@ type StoreOptions struct {
 	// MaxExceptionMemory bounds the exceptions that compiled code has made references to, in bytes: about 256 for each, and what its arguments take. Half of it is for those that nobody holds any more and that
 	// are not collected yet. The default is 128 MiB. A call that needs more fails with a *LimitError.
 	MaxExceptionMemory uint64
+	// MaxHeapMemory bounds the structures and arrays of WebAssembly together, in bytes. The default is 1 GiB, which is also about the most that there is. Code that needs more
+	// traps (TrapHeapExhausted).
+	MaxHeapMemory uint64
 	// MaxInstances bounds the instances; by default only the system does.
 	MaxInstances int
 	// HugePages asks the system for huge pages when a memory grows by 4 MiB or more at once, and the first one was quick to be had. Such
@@ -119,7 +122,7 @@ func (o *StoreOptions) config() inproc.Config {
 	}
 	return inproc.Config{
 		MaxMemoryPages: o.MaxMemoryPages, MaxTotalMemoryPages: o.MaxTotalMemoryPages,
-		MaxTableElements: o.MaxTableElements, MaxTableMemory: o.MaxTableMemory, MaxExceptionMemory: o.MaxExceptionMemory,
+		MaxTableElements: o.MaxTableElements, MaxTableMemory: o.MaxTableMemory, MaxExceptionMemory: o.MaxExceptionMemory, MaxHeapMemory: o.MaxHeapMemory,
 		MaxTables: o.MaxTables, MaxMemories: o.MaxMemories, MaxGlobals: o.MaxGlobals, MaxInstances: o.MaxInstances,
 		MaxStack: o.MaxStack, MaxHostStack: o.MaxHostStack, MaxHostDepth: o.MaxHostDepth, HugePages: o.HugePages, KeepViews: o.KeepViews, Allocator: a,
 		Fuel: o.Fuel,
@@ -218,7 +221,7 @@ func (s *Store) NewMemory(l Limits) (*Memory, error) {
 	return (*Memory)(m), err
 }
 
-// NewTable creates a table of nulls of type TypeFuncRef, TypeExternRef or TypeExnRef. The errors are
+// NewTable creates a table of nulls of type TypeFuncRef, TypeExternRef, TypeExnRef or TypeAnyRef. The errors are
 // ErrType, *LimitError, *SystemError, ErrBusy and ErrClosed.
 func (s *Store) NewTable(elem ValType, l Limits) (*Table, error) {
 	if !elem.isRef() || !abi.ValType(elem).IsGeneral() {
@@ -248,17 +251,17 @@ func (s *Store) NewGlobal(mutable bool, v Value) (*Global, error) {
 
 // ExternRef returns a word that stands for a Go value, as compiled code has an externref; 0 for
 // nil. If a Go function that compiled code has called makes it, it is valid until the function returns;
-// otherwise until Release. Beyond that it is valid as long as compiled code, a table or a global has it. The errors are
-// ErrBusy and ErrClosed.
+// otherwise until Release. Beyond that it is valid as long as compiled code, a table or a global has it. The word of an *Object or I31 is one of an anyref as well. The errors are
+// ErrType for an *Object of another store, ErrBusy and ErrClosed.
 func (s *Store) ExternRef(v any) (ref uint64, err error) {
 	err = s.do(func(p *inproc.Store) error {
-		ref = p.ExternRef(v)
-		return nil
+		ref, err = storeWord(p, v)
+		return err
 	})
 	return ref, err
 }
 
-// Extern returns the Go value that a word stands for. It returns nil for null, for a word that is of another store or not
+// Extern returns the Go value that a word stands for, which is an *Object or I31 for what is in the store's heap. It returns nil for null, for a word that is of another store or not
 // valid any more, and if another goroutine is inside the store.
 func (s *Store) Extern(ref uint64) (v any) {
 	s.do(func(p *inproc.Store) error {

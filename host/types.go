@@ -22,6 +22,7 @@ const (
 	TypeFuncRef   = ValType(abi.FuncRef)
 	TypeExternRef = ValType(abi.ExternRef)
 	TypeExnRef    = ValType(abi.ExnRef) // references to exceptions
+	TypeAnyRef    = ValType(abi.AnyRef) // references to structures, arrays and small integers, and to Go values that have been converted
 )
 
 // TypeIndex returns the index of the type of the functions that t refers to; ok is false if t says nothing of it. The index is one of the module that t was asked of, and of the type of
@@ -31,11 +32,14 @@ func (t ValType) TypeIndex() (index uint32, ok bool) { return abi.ValType(t).Typ
 // IsNotNull reports whether t is a type of references that are never null.
 func (t ValType) IsNotNull() bool { return abi.ValType(t).IsNotNull() }
 
-// Base returns the constant that t is a part of: TypeFuncRef for all references to functions, TypeExternRef for those to Go values, TypeExnRef for those to exceptions, and other types
-// unchanged.
+// Base returns the constant that t is a part of: TypeFuncRef for all references to functions, TypeExternRef for those to Go values, TypeExnRef for those to exceptions, TypeAnyRef for those
+// to structures, arrays and small integers, and other types unchanged.
 func (t ValType) Base() ValType {
-	if abi.ValType(t).IsExn() {
+	switch {
+	case abi.ValType(t).IsExn():
 		return TypeExnRef
+	case abi.ValType(t).IsInternal():
+		return TypeAnyRef
 	}
 	return ValType(abi.ValType(t).Base())
 }
@@ -58,6 +62,14 @@ func (t FuncType) String() string {
 func sameClasses[T ~uint32](t *FuncType, params, results []T) bool {
 	same := func(a ValType, b T) bool { return a.Base() == ValType(b).Base() }
 	return slices.EqualFunc(t.Params, params, same) && slices.EqualFunc(t.Results, results, same)
+}
+
+// accepts reports whether a Go function with the type g can be one of type t: it is the same but for what the types of references say beyond their class, and what is any Go value can be an anyref.
+func (t *FuncType) accepts(g *FuncType) bool {
+	same := func(a, b ValType) bool {
+		return a.Base() == b.Base() || a.Base() == TypeAnyRef && b == TypeExternRef
+	}
+	return slices.EqualFunc(t.Params, g.Params, same) && slices.EqualFunc(t.Results, g.Results, same)
 }
 
 // sameType reports whether both imports of a module are functions of one type. Go functions have classes only, so they can be of several.

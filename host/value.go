@@ -42,8 +42,11 @@ func V128(v [16]byte) Value {
 	return number(TypeV128, binary.LittleEndian.Uint64(v[:8]), binary.LittleEndian.Uint64(v[8:]))
 }
 
-// Ref returns an externref to a Go value; nil is null.
+// Ref returns an externref to a Go value; nil is null. Of an *Object or I31 it is what extern.convert_any makes of it.
 func Ref(v any) Value { return Value{low: uint64(TypeExternRef), ref: v} }
+
+// AnyRef returns an anyref: to what an *Object refers to, to a small integer if v is an I31, or else to a Go value, as any.convert_extern makes it of an externref. nil is null.
+func AnyRef(v any) Value { return Value{low: uint64(TypeAnyRef), ref: v} }
 
 // FuncRef returns a funcref; nil is null.
 func FuncRef(f *Func) Value {
@@ -100,6 +103,14 @@ func (v Value) Ref() any {
 	return v.ref
 }
 
+// AnyRef returns what an anyref is to: an *Object, an I31, or a Go value that compiled code has converted; nil for null.
+func (v Value) AnyRef() any {
+	if v.Type() != TypeAnyRef {
+		return nil
+	}
+	return v.ref
+}
+
 // Func returns the function of a funcref, nil for null.
 func (v Value) Func() *Func {
 	if v.Type() != TypeFuncRef {
@@ -119,7 +130,9 @@ func (v Value) Exception() *Exception {
 }
 
 // isHandle reports whether the value is a reference for which a word is made when compiled code gets it.
-func (v Value) isHandle() bool { return v.Type() == TypeExternRef || v.Type() == TypeExnRef }
+func (v Value) isHandle() bool {
+	return v.Type() == TypeExternRef || v.Type() == TypeExnRef || v.Type() == TypeAnyRef
+}
 
 func (v Value) as(t ValType) uint64 {
 	if v.Type() != t {
@@ -129,7 +142,7 @@ func (v Value) as(t ValType) uint64 {
 }
 
 // Any returns the value as Func.Call does: int32, int64, float32, float64, [16]byte, the
-// Go value of an externref, a *Func, an *Exception; nil for null.
+// Go value of an externref, a *Func, an *Exception, an *Object, an I31; nil for null.
 func (v Value) Any() any {
 	switch v.Type() {
 	case TypeI32:
@@ -198,6 +211,8 @@ func valueOf(t ValType, x any) (Value, error) {
 		}
 	case TypeExternRef:
 		return Ref(x), nil
+	case TypeAnyRef:
+		return AnyRef(x), nil
 	case TypeExnRef:
 		if x == nil {
 			return ExnRef(nil), nil
@@ -236,8 +251,8 @@ func takeNumber(t ValType, words []uint64) (Value, int) {
 // and releases what was made if isHandle.
 func (v Value) word(s *inproc.Store) (uint64, error) {
 	switch v.Type() {
-	case TypeExternRef:
-		return s.ExternRef(v.ref), nil
+	case TypeExternRef, TypeAnyRef:
+		return storeWord(s, v.ref)
 	case TypeFuncRef:
 		return funcWord(s, v.Func())
 	case TypeExnRef:

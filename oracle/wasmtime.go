@@ -104,9 +104,12 @@ var trapCodes = map[wasmtime.TrapCode]abi.TrapCode{
 	wasmtime.BadConversionToInteger: abi.TrapBadConversion,
 	wasmtime.UnreachableCodeReached: abi.TrapUnreachable,
 	nullReference:                   abi.TrapNullReference,
+	nullReference + 1:               abi.TrapArrayOutOfBounds,
+	nullReference + 2:               abi.TrapHeapExhausted, // an array is too long
+	nullReference + 3:               abi.TrapCastFailure,
 }
 
-// nullReference is a code of wasmtime's that its Go package does not name.
+// nullReference is the first of the codes of wasmtime's that its Go package does not name.
 const nullReference wasmtime.TrapCode = 14
 
 // ErrWideLoad is a trap that is wasmtime's mistake: this version may read 16 bytes for a

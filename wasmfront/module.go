@@ -198,14 +198,7 @@ func (m *Module) RefToFunc(i uint32) ValType { return abi.RefTo(m.Funcs[i].Type)
 
 // IsSubType reports whether type i is type j or a subtype of it, which must exist.
 func (m *Module) IsSubType(i, j uint32) bool {
-	for !m.SameType(i, j) {
-		t := &m.Types[i]
-		if !t.HasSuper || t.Depth <= m.Types[j].Depth {
-			return false
-		}
-		i = t.Super
-	}
-	return true
+	return abi.IsSubType(m.Types, m.SameType, i, j)
 }
 
 // Matches reports whether t is u or a subtype of it.

@@ -18,18 +18,23 @@ import (
 type Layout struct {
 	helpers, memories, tables, imports, types, globals, descs, datas, elems uint32
 	exceptions, exception, tags                                             uint32 // the part, the exception under way in it, the slots of tags
+	heap                                                                    uint32 // the part
 
 	globalOff []uint32 // of each global: its value, or the pointer to it if imported
 	descOff   []uint32 // of each function's descriptor, noDesc if it has none
-	typeOf    []uint32 // of each signature: the slot number of its canonical twin
+	typeOf    []uint32 // of each signature: the slot number of its canonical twin, noType for what is a structure or array
 	typeSigs  []clif.SigIndex
-	elemOff   []uint32 // of each element segment's array
-	imported  []bool   // of each global
+	elemOff   []uint32            // of each element segment's array
+	objects   []*abi.ObjectLayout // of each type of structures or arrays
+	imported  []bool              // of each global
 	numImport uint32
 	end       uint32
 }
 
-const noDesc = ^uint32(0)
+const (
+	noDesc = ^uint32(0)
+	noType = ^uint32(0)
+)
 
 // New computes the layout of m.
 func New(m *clif.Module) *Layout {
@@ -80,8 +85,29 @@ func New(m *clif.Module) *Layout {
 	l.exception = take(abi.ExceptionArgs, 1)
 	take(exceptionWords(m), 8)
 	l.tags = take(len(m.Tags), 8)
+	l.layOutObjects(m)
+	at = (at + 15) &^ 15
+	l.heap = take(abi.HeapTypes, 1)
+	take(len(m.Sigs), 4)
 	l.end = (at + 15) &^ 15
 	return l
+}
+
+// layOutObjects fills objects. A supertype comes before its subtypes.
+func (l *Layout) layOutObjects(m *clif.Module) {
+	l.objects = make([]*abi.ObjectLayout, len(m.Types))
+	for i := range m.Types {
+		m.Stop.PollAt(i)
+		t := &m.Types[i]
+		if t.Kind == abi.KindFunc {
+			continue
+		}
+		var super *abi.ObjectLayout
+		if t.HasSuper {
+			super = l.objects[t.Super]
+		}
+		l.objects[i] = t.ObjectLayout(super)
+	}
 }
 
 // canonicalTypes gives equal signatures one slot. The records are compared
@@ -90,6 +116,10 @@ func (l *Layout) canonicalTypes(m *clif.Module) {
 	seen := make(map[string]uint32, len(m.Sigs))
 	for i := range m.Sigs {
 		m.Stop.PollAt(i)
+		if !m.IsFuncType(uint32(i)) {
+			l.typeOf = append(l.typeOf, noType)
+			continue
+		}
 		key := string(m.Sigs[i].Record())
 		n, ok := seen[key]
 		if !ok {
@@ -101,16 +131,23 @@ func (l *Layout) canonicalTypes(m *clif.Module) {
 	}
 }
 
-// Size returns the size of the instance data, a multiple of 16. The part for exceptions is the last one, since only the code says whether it is needed: modules without tags may have it, too.
-func (l *Layout) Size(exceptions bool) uint32 {
-	if exceptions {
+// Size returns the size of the instance data, a multiple of 16. The parts for exceptions and for the heap are the last ones, since only the code says whether they are needed: modules without tags may
+// need the one, and those without types of structures the other. In front of that for the heap, there is room for the other anyway.
+func (l *Layout) Size(exceptions, heap bool) uint32 {
+	switch {
+	case heap:
 		return l.end
+	case exceptions:
+		return l.heap
 	}
 	return l.exceptions
 }
 
 // Helper returns the slot that holds the address of helper h.
 func (l *Layout) Helper(h abi.Helper) uint32 {
+	if h >= abi.FirstHeapHelper {
+		return l.heap + 8*uint32(h-abi.FirstHeapHelper)
+	}
 	if h >= abi.NumCommonHelpers {
 		return l.exceptions + 8*uint32(h-abi.NumCommonHelpers)
 	}
@@ -120,9 +157,14 @@ func (l *Layout) Helper(h abi.Helper) uint32 {
 // HelperAt returns the helper whose address is in the slot at off; ok is false if that is
 // not the slot of a helper.
 func (l *Layout) HelperAt(off uint32) (h abi.Helper, ok bool) {
-	if l.exceptions != 0 && off >= l.exceptions {
-		n := (off - l.exceptions) / 8
-		return abi.NumCommonHelpers + abi.Helper(n), n < uint32(abi.NumHelpers-abi.NumCommonHelpers) && off%8 == 0
+	for _, part := range [...]struct {
+		at          uint32
+		first, next abi.Helper
+	}{{l.heap, abi.FirstHeapHelper, abi.NumHelpers}, {l.exceptions, abi.NumCommonHelpers, abi.FirstHeapHelper}} {
+		if part.at != 0 && off >= part.at {
+			n := (off - part.at) / 8
+			return part.first + abi.Helper(n), n < uint32(part.next-part.first) && off%8 == 0
+		}
 	}
 	n := (off - l.helpers) / 8
 	return abi.Helper(n), off >= l.helpers && n < uint32(abi.NumCommonHelpers) && off%8 == l.helpers%8
@@ -150,7 +192,7 @@ func (l *Layout) Desc(i clif.FuncIndex) (off uint32, ok bool) {
 	return l.descOff[i], l.descOff[i] != noDesc
 }
 
-// Type returns the slot that holds the address of the canonical record of signature i.
+// Type returns the slot that holds the address of the canonical record of signature i, which is that of a type of functions.
 func (l *Layout) Type(i clif.SigIndex) uint32 { return l.types + 8*l.typeOf[i] }
 
 // TypeSlots returns the signature of each type slot, in order; the first slot is at
@@ -179,6 +221,15 @@ func (l *Layout) ExceptionWords() uint32 {
 
 // Tag returns the slot that holds the address that stands for tag i.
 func (l *Layout) Tag(i uint32) uint32 { return l.tags + 8*i }
+
+// Heap returns the part for the heap, which begins with the slots of helpers.
+func (l *Layout) Heap() uint32 { return l.heap }
+
+// Object returns the layout of objects of type i, a structure or array.
+func (l *Layout) Object(i uint32) *abi.ObjectLayout { return l.objects[i] }
+
+// TypeNumber returns where the number of type i is, 4 bytes.
+func (l *Layout) TypeNumber(i uint32) uint32 { return l.heap + uint32(abi.HeapTypes) + 4*i }
 
 // exceptionWords returns how many words the arguments of an exception of m take at most. They lie from a multiple of 16 on.
 func exceptionWords(m *clif.Module) int {

@@ -85,9 +85,12 @@ func TestLayout(t *testing.T) {
 	for i := range m.Elems {
 		next("array", l.ElemArray(uint32(i)), 8*uint32(len(m.Elems[i].Funcs)), 8)
 	}
-	is("the end", l.Size(false), (at+15)/16*16)
-	is("the part for exceptions", l.Exceptions(), l.Size(false))
-	for off := range l.Size(false) {
+	is("the end", l.Size(false, false), (at+15)/16*16)
+	is("the part for exceptions", l.Exceptions(), l.Size(false, false))
+	is("the part for the heap", l.Heap(), l.Size(true, false))
+	is("the number of the last type", l.TypeNumber(3), l.Heap()+uint32(abi.HeapTypes)+12)
+	is("the end with a heap", l.Size(false, true), (l.TypeNumber(4)+15)/16*16)
+	for off := range l.Size(false, false) {
 		h, ok := l.HelperAt(off)
 		if want := off >= 16 && off < 16+8*uint32(abi.NumCommonHelpers) && off%8 == 0; ok != want || ok && l.Helper(h) != off {
 			t.Errorf("the slot at %d: helper %d, %v", off, h, ok)

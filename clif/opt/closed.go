@@ -54,6 +54,9 @@ func ruleIsNull(c *folder, d *clif.InstData) (clif.Value, bool) {
 		}
 		return constResult(c, clif.I32, 0)
 	}
+	if c.madeBy(d.ArgA()) != nil && c.may(RuleNullMade) {
+		return constResult(c, clif.I32, 0)
+	}
 	return none, false
 }
 
@@ -69,9 +72,12 @@ func (c *folder) sigCheck(d *clif.InstData) bool {
 		if c.hasSig(in, d.Aux) {
 			return true
 		}
+		if of := &m.Funcs[in.Aux]; of.Import != nil && m.IsSubSig(clif.SigIndex(d.Aux), of.Sig) {
+			break // what is imported may be of a subtype of the type that it is imported with
+		}
 		*d = clif.InstData{Op: clif.OpTrap, Cond: uint8(abi.TrapBadSignature), Result: none}
 		return false
-	case in.Op == clif.OpTableGet && c.entries(in) != nil && m.Tables[in.Aux].HasOnly && m.Sigs[m.Tables[in.Aux].Only].Equal(&m.Sigs[d.Aux]) && c.may(RuleSigOne):
+	case in.Op == clif.OpTableGet && c.entries(in) != nil && m.Tables[in.Aux].HasOnly && m.IsSubSig(m.Tables[in.Aux].Only, clif.SigIndex(d.Aux)) && c.may(RuleSigOne):
 		null := c.make1(clif.InstData{Op: clif.OpRefIsNull, Type: clif.FuncRef, Args: [3]uint32{d.Args[0]}}, clif.I32)
 		*d = clif.InstData{Op: clif.OpTrapIf, Cond: uint8(abi.TrapUninitializedElement), Args: [3]uint32{uint32(null)}, Result: none}
 		return c.trapIf(d)
@@ -79,9 +85,9 @@ func (c *folder) sigCheck(d *clif.InstData) bool {
 	return c.table.find(c, d) != none && c.may(RuleEqualCheck)
 }
 
-// hasSig reports whether the function whose address in is has the type sig. If not, a trap is in front of what is here.
+// hasSig reports whether the function whose address in is is of the type sig, as far as the module knows.
 func (c *folder) hasSig(in *clif.InstData, sig uint32) bool {
-	return c.f.Mod.FuncSig(clif.FuncIndex(in.Aux)).Equal(&c.f.Mod.Sigs[sig])
+	return c.f.Mod.IsSubSig(c.f.Mod.Funcs[in.Aux].Sig, clif.SigIndex(sig))
 }
 
 // call makes the call d of a function that is known a direct one, and forgets what the callee may write.

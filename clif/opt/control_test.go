@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +33,23 @@ block0(v0: i32, v1: TYPE, v2: TYPE):
     global_set.TYPE global0, v2
     return v4, v7, v8, v9, v10
 }`
+
+// heapFuncs returns the functions of a file of tests that work on the collected heap.
+func heapFuncs(t *testing.T) (funcs []*clif.Func) {
+	src, err := os.ReadFile("../../testdata/clif/heap.clif")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, module, _ := strings.Cut(string(src), "\n") // behind what the file is for
+	file, err := text.Parse(module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range file.Funcs {
+		funcs = append(funcs, file.Funcs[i].Func)
+	}
+	return funcs
+}
 
 // firingFuncs are functions to which, all together, every rule applies at every type that
 // its table names.
@@ -64,7 +82,7 @@ func firingFuncs(t *testing.T) (funcs []*clif.Func) {
 	for _, c := range addressCases {
 		funcs = append(funcs, addressFunc(t, c.memory, c.src))
 	}
-	funcs = append(funcs, closedFuncs()...)
+	funcs = append(append(funcs, closedFuncs()...), heapFuncs(t)...)
 	for _, c := range unwindingCases {
 		funcs = append(funcs, unwindingFuncs(t, c.body, true)[2])
 	}

@@ -484,7 +484,18 @@ func TestEffects(t *testing.T) {
 // write itself says, and what the writer cannot reach though it is in the same part of the state.
 func TestWritesForget(t *testing.T) {
 	apart := map[[2]clif.Opcode]bool{{clif.OpDataDrop, clif.OpElemLen}: true, {clif.OpElemDrop, clif.OpDataLen}: true}
+	elements, fields := []clif.Opcode{clif.OpArrayGet, clif.OpArrayGetS, clif.OpArrayGetU}, []clif.Opcode{clif.OpStructGet, clif.OpStructGetS, clif.OpStructGetU}
+	for _, op := range elements {
+		apart[[2]clif.Opcode{clif.OpStructSet, op}] = true
+	}
+	for _, op := range fields {
+		for w := clif.OpArraySet; w <= clif.OpArrayInitElem; w++ {
+			apart[[2]clif.Opcode{w, op}] = true
+		}
+	}
 	m, writers := effectModule(), 0
+	m.Types = []abi.TypeDef{{Kind: abi.KindStruct, Fields: []abi.FieldType{{Type: abi.I32, Mutable: true}}}}
+	m.Records = abi.RecordsOf(m.Types, nil)
 	f := &clif.Func{Name: "f", Mod: m, Index: 1}
 	b := &clif.Builder{F: f}
 	entry := b.NewBlock()

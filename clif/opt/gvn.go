@@ -45,14 +45,19 @@ func (t *scopedTable) hash(d *clif.InstData) uint64 {
 	const m = 0x9e3779b97f4a7c15
 	h := (uint64(d.Op)<<16 | uint64(d.Type)<<8 | uint64(d.Cond)) ^ t.seed
 	h = (h ^ uint64(d.Args[0])<<32 ^ uint64(d.Args[1])) * m
-	h = (h ^ h>>32 ^ uint64(d.Args[2])<<32 ^ uint64(d.Aux)) * t.seed
+	aux := d.Aux
+	if d.Op == clif.OpRefTest {
+		aux = 0
+	}
+	h = (h ^ h>>32 ^ uint64(d.Args[2])<<32 ^ uint64(aux)) * t.seed
 	h = (h ^ h>>32 ^ d.Imm) * t.seed
 	return h ^ h>>32
 }
 
+// equalInst reports whether two instructions do the same. The result of a ref_test does not depend on what is known of the reference before.
 func equalInst(a, b *clif.InstData) bool {
 	return a.Op == b.Op && a.Type == b.Type && a.Cond == b.Cond && a.Args[0] == b.Args[0] && a.Args[1] == b.Args[1] &&
-		a.Args[2] == b.Args[2] && a.Aux == b.Aux && a.Imm == b.Imm
+		a.Args[2] == b.Args[2] && (a.Aux == b.Aux || a.Op == clif.OpRefTest) && a.Imm == b.Imm
 }
 
 // lookup returns the result of an instruction equal to d, or NoValue and the

@@ -161,6 +161,11 @@ func (c *folder) read(d *clif.InstData) clif.Value {
 			return v
 		}
 		c.mem.put(d.Op, d, d.Result)
+	case clif.OpStructGet, clif.OpStructGetS, clif.OpStructGetU:
+		if v := c.mem.get(d.Op, d); v != clif.NoValue && c.may(RuleLoadKnown) {
+			return v
+		}
+		c.noteField(d.Op, d, d.Result)
 	default:
 		c.changed(d)
 	}
@@ -200,6 +205,13 @@ func (c *folder) write(d *clif.InstData) bool {
 		}
 		m.forget(clif.OpTableGet)
 		m.put(clif.OpTableGet, d, d.ArgB())
+	case clif.OpStructSet:
+		if c.mem.get(clif.OpStructGet, d) == d.ArgB() && c.may(RuleStoreSame) {
+			return true
+		}
+		c.fieldWritten(d)
+	case clif.OpArraySet, clif.OpArrayFill, clif.OpArrayCopy, clif.OpArrayInitData, clif.OpArrayInitElem:
+		c.elementsWritten()
 	case clif.OpDataDrop: // a part of its state, as below
 		m.forget(clif.OpDataLen)
 	case clif.OpElemDrop:

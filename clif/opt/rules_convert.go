@@ -27,6 +27,7 @@ func ruleTable() (r [clif.NumOpcodes]rule) {
 	r[clif.OpGlobalGet] = ruleGlobal
 	r[clif.OpTableGet] = ruleEntry
 	r[clif.OpRefIsNull] = ruleIsNull
+	r[clif.OpRefTest], r[clif.OpArrayLen] = ruleRefTest, ruleArrayLen
 	return r
 }
 

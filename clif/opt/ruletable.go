@@ -143,6 +143,9 @@ const (
 	RuleEntryFixed
 	RuleBoundConst
 	RuleNullConst
+	RuleNullMade
+	RuleTestMade
+	RuleLenMade
 	RuleSigConst
 	RuleSigOne
 	RuleCallKnown
@@ -398,6 +401,9 @@ var ruleDefs = [NumRules]ruleDef{
 	RuleEntryFixed:      {Name: "entry-fixed", Pass: "fold", Code: codeModule, What: "an entry, at a constant index, of a table that nobody writes => constant", Types: 1 << clif.FuncRef},
 	RuleBoundConst:      {Name: "bound-const", Pass: "fold", Row: "(bound k j) when below => k", Types: onWide},
 	RuleNullConst:       {Name: "null-const", Pass: "fold", Code: codeRef, What: "ref_is_null of a constant => constant", Types: onRef},
+	RuleNullMade:        {Name: "null-made", Pass: "fold", Code: codeRef, What: "ref_is_null of what was made here => 0", Types: 1 << clif.Ref},
+	RuleTestMade:        {Name: "test-made", Pass: "fold", Code: codeRef, What: "ref_test of what was made here, or null => constant", Types: onRef},
+	RuleLenMade:         {Name: "len-made", Pass: "fold", Code: codeRef, What: "array_len of array_new of n elements => n", Types: 1 << clif.I32},
 	RuleSigConst:        {Name: "sig-const", Pass: "fold", Code: codeModule, What: "sig_check of a constant => nothing, or a trap"},
 	RuleSigOne:          {Name: "sig-one", Pass: "fold", Code: codeModule, What: "sig_check of an entry of a table that nobody writes, all of the right type => trapif null"},
 	RuleCallKnown:       {Name: "call-known", Pass: "fold", Code: codeModule, What: "call_ref of func_addr f => call f"},

@@ -316,6 +316,9 @@ func (p *parser) settleTypes() {
 			p.mod.Types = append(p.mod.Types, abi.TypeDef{FuncType: p.mod.Sigs[i].FuncType()})
 		}
 	}
+	if p.err == nil {
+		p.mod.Records = abi.RecordsOf(p.mod.Types, nil)
+	}
 }
 
 // declareType reads a type. What it refers to by an index need not be there yet.

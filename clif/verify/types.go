@@ -171,6 +171,11 @@ func (v *Verifier) constant(d *clif.InstData) {
 		from, want := d.RefTestTypes()
 		v.refType(d, from)
 		v.refType(d, want)
+		if want.IsBottom() || want.OrNull() == want.Top() {
+			v.fail("ref_test for %v, which null alone decides", want)
+		} else if !want.IsNotNull() && !from.IsObject() {
+			v.fail("ref_test of %v for %v, which null may be", from, want)
+		}
 	case clif.OpStructNew:
 		v.definition(d.Aux, abi.KindStruct)
 	case clif.OpStructGet, clif.OpStructGetS, clif.OpStructGetU, clif.OpStructSet:

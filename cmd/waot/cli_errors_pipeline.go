@@ -160,7 +160,7 @@ func describeException(x *host.Exception) string {
 // argument returns a value as formatValue does.
 func argument(a host.Value) string {
 	switch a.Type() {
-	case host.TypeFuncRef, host.TypeExternRef, host.TypeExnRef:
+	case host.TypeFuncRef, host.TypeExternRef, host.TypeExnRef, host.TypeAnyRef:
 		if a.Any() == nil {
 			return a.Type().String() + ":null"
 		}

@@ -388,9 +388,6 @@ func TestInspectPagePrograms(t *testing.T) {
 	}
 	for _, target := range compile.Targets() {
 		for _, module := range modules {
-			if strings.HasSuffix(module, "splay.wasm") {
-				continue // it needs garbage collection
-			}
 			status, page, stderr := execute("inspect", module, "--html=-", "--target="+target)
 			if status != 0 {
 				t.Errorf("%s: %s", module, stderr)

@@ -126,7 +126,7 @@ var files = map[string]string{
 	"vectors.wat":   "(module (memory 1) (func (param i32 i32 v128) (result v128)\n  (i32x4.mul (i32x4.add (v128.load offset=16 (local.get 0)) (local.get 2)) (i32x4.splat (i32.shl (local.get 1) (local.get 0))))))",
 	"invalid.wat":   ";; not i32\n(func (result i32)\n\ti64.const 0)\n",
 	"malformed.wat": "(module (func\n  i32.cnst 1))",
-	"struct.wat":    "(module (type (struct)))",
+	"shared.wat":    "(module (memory 1 1 shared))",
 	"memory64.wat":  "(module (memory i64 1))",
 	"pass.wast": `(module (func (export "add") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))
 (assert_return (invoke "add" (i32.const 2) (i32.const 3)) (i32.const 5))
@@ -326,7 +326,7 @@ var cases = []struct {
 	{"validate-text-malformed", []string{"validate", "malformed.wat"}},
 	{"validate-text-malformed-json", []string{"validate", "malformed.wat", "--json"}},
 	{"validate-text-feature-json", []string{"validate", "memory64.wat", "--json"}},
-	{"build-text-feature", []string{"build", "struct.wat", "-o", "struct.o"}},
+	{"build-text-feature", []string{"build", "shared.wat", "-o", "shared.o"}},
 
 	{"inspect", []string{"inspect", "lib.wasm"}},
 	{"inspect-wasm", []string{"inspect", "trap.wasm", "--emit=wasm"}},

@@ -310,6 +310,7 @@ func (f *Func) callPlainRefs(took bool, args, results []uint64) error {
 	var native [len(t.masks)]uint64
 	copy(native[:], args)
 	s.funcsToNative(native[:], t.funcParams)
+	s.objectsToNative(native[:], t.refParams)
 	c := s.beginPlain(took)
 	return f.leftPlain(c, enter(c, s.stack+stackMask, f, &native[0]), results)
 }
@@ -425,6 +426,7 @@ func (f *Func) invoke(c *Caller, args, results []uint64) error {
 	}
 	if t.refsOut {
 		s.funcsFromNative(results, t.funcResults)
+		s.objectsFromNative(results, t.refResults)
 		s.keepResults(c, t, results)
 	}
 	return nil
@@ -566,6 +568,7 @@ func dispatch(c *Caller) uint64 {
 	c.binding, c.hidden = ctx.index, uintptr(ctx.ints[0])
 	if t.refs {
 		s.funcsFromNative(args, t.funcParams)
+		s.objectsFromNative(args, t.refParams)
 		s.enterHost(c, t, args, results)
 	}
 	if err := c.runHost(f, args, results); err != nil {
@@ -587,6 +590,7 @@ func dispatch(c *Caller) uint64 {
 		}
 		s.leaveHost(c)
 		s.funcsToNative(results, t.funcResults)
+		s.objectsToNative(results, t.refResults)
 	}
 	if t.intResult {
 		ctx.ints[0] = results[0] & t.results[0].mask

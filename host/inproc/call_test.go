@@ -397,6 +397,57 @@ func TestHelpersAgainstGo(t *testing.T) {
 	}
 }
 
+// TestHeapHelpers: the machine code that fills and copies elements does what Go does, and writes nothing else.
+func TestHeapHelpers(t *testing.T) {
+	s := newStore(t)
+	m, err := s.NewMemory(Limits{Min: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	typ, _ := s.internType(&meta.FuncType{Params: types(4, i64)})
+	helper := func(h abi.Helper) func(args ...uint64) {
+		f := &Func{store: s, typ: typ.funcType, code: process.helpers[h]}
+		return func(args ...uint64) {
+			if err := f.Call(append(args, make([]uint64, 4-len(args))...), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fill, widen, narrow := helper(abi.HelperHeapFill), helper(abi.HelperHeapWiden), helper(abi.HelperHeapNarrow)
+	b := m.Bytes()
+	for i := range b {
+		b[i] = byte(i*7+i>>8) | 1
+	}
+	const value, to, from = 64, 1008, 20_000 // what fills is aligned as it is in the instance data
+	want := slices.Clone(b)
+	at := func(n int) uint64 { return uint64(m.base) + uint64(n) }
+	for n := range 70 {
+		for _, size := range []int{1, 2, 4, 8, 16} {
+			fill(at(to+size), at(value), uint64(n), uint64(size))
+			for k := range n {
+				copy(want[to+size+k*size:], want[value:value+size])
+			}
+			if !slices.Equal(b, want) {
+				t.Fatalf("fill with %d of %d bytes", n, size)
+			}
+		}
+		widen(at(to), at(from), uint64(n))
+		for k := range n {
+			copy(want[to+8*k:], append(slices.Clone(want[from+4*k:from+4*k+4]), 0, 0, 0, 0))
+		}
+		if !slices.Equal(b, want) {
+			t.Fatalf("widen %d", n)
+		}
+		narrow(at(to), at(from), uint64(n))
+		for k := range n {
+			copy(want[to+4*k:], want[from+8*k:from+8*k+4])
+		}
+		if !slices.Equal(b, want) {
+			t.Fatalf("narrow %d", n)
+		}
+	}
+}
+
 func TestStoresInParallel(t *testing.T) {
 	img := newBuilder().def("chain", fn(vt{i64, i64}, vt{i64})).image("init")
 	m, err := Load(img)

@@ -50,7 +50,7 @@ func (s *Store) classify() error {
 	case abi.FaultMemory:
 		ok = hasAddress && c.faultAddr-i.memories[site.Memory].base < bytes64(abi.MemoryReservation)
 	case abi.FaultNull:
-		ok = hasAddress && signal == sigSEGV && c.faultAddr < nullPage
+		ok = hasAddress && signal == sigSEGV && (c.faultAddr < nullPage || s.heap.hasNull(c.faultAddr))
 	case abi.FaultDivide:
 		ok = signal == sigFPE
 	}

@@ -22,6 +22,8 @@ type argLoc struct {
 type funcType struct {
 	meta.FuncType
 	key string // the bytes of the canonical record
+	// number is that of the type among those of the process, if it has supertypes or may have subtypes.
+	number typeNumber
 
 	// args and results are where the words of arguments and results are: a v128 has two, the low one first.
 	args, results []argLoc
@@ -141,6 +143,11 @@ func typedValues(types []meta.ValType, records *abi.Records) (typed []typedValue
 func (s *Store) internModuleType(m *Module, n uint32) (storeType, error) {
 	t := m.types[n].Load()
 	if t == nil {
+		if m.meta.Heap != nil {
+			if err := m.internTypes(); err != nil {
+				return storeType{}, err
+			}
+		}
 		t = m.newType(n, false)
 		m.types[n].Store(t)
 	}
@@ -157,6 +164,9 @@ func (s *Store) internModuleType(m *Module, n uint32) (storeType, error) {
 func (m *Module) newType(n uint32, collectAlways bool) *funcType {
 	t := newFuncType(&m.meta.Types[n], collectAlways)
 	t.key = string(m.records.Of(n))
+	if int(n) < len(m.numbers) {
+		t.number = m.numbers[n]
+	}
 	if t.IsTyped() {
 		t.typed.Store(&typedType{abi.DigestOf([]byte(t.key)), typedValues(t.Params, m.records), typedValues(t.Results, m.records)})
 	}
@@ -165,10 +175,12 @@ func (m *Module) newType(n uint32, collectAlways bool) *funcType {
 
 // own makes f a type of the store.
 func (s *Store) own(f *funcType) (storeType, error) {
-	record, err := s.alloc(uintptr(len(f.key)))
+	record, err := s.alloc(recordLead + uintptr(len(f.key)))
 	if err != nil {
 		return storeType{}, err
 	}
+	record += recordLead
+	store64(record-8, uint64(f.number.number)|uint64(f.number.depth)<<32)
 	copy(bytesAt(record, uintptr(len(f.key))), f.key)
 	s.largeFrames = s.largeFrames || f.argBytes+f.hiddenBytes >= largeFrame
 	t := storeType{f, record}

@@ -97,6 +97,7 @@ func NewException(tag *Tag, args []uint64) (*Exception, error) {
 		return nil, err
 	}
 	s.funcsToNative(args, t.funcParams)
+	s.objectsToNative(args, t.refParams)
 	return newException(tag, args), nil
 }
 
@@ -105,7 +106,7 @@ func newException(tag *Tag, args []uint64) *Exception {
 	t, s := tag.typ, tag.store
 	x := &Exception{tag: tag, args: args, weight: exceptionBytes + 8*uint64(len(args)) + 16*uint64(len(t.refParams)+len(t.funcParams))}
 	for _, n := range t.refParams {
-		x.values = append(x.values, s.Extern(args[n]))
+		x.values = append(x.values, s.valueOf(args[n]))
 	}
 	for _, n := range t.funcParams {
 		x.funcs = append(x.funcs, s.FuncOf(s.fromNative(meta.FuncRef, args[n])))
@@ -187,10 +188,14 @@ func (c *current) store(x *Exception, word uint64) {
 	}
 }
 
-// renew makes references for those among the arguments of x that have been collected since.
+// renew makes references for those among the arguments of x that have been collected since, and those to objects what they are now.
 func (s *Store) renew(x *Exception) {
 	for k, n := range x.tag.typ.refParams {
-		if v := x.values[k]; v != nil {
+		switch v := x.values[k].(type) {
+		case nil, I31:
+		case *Object:
+			x.args[n] = v.word
+		default:
 			x.args[n] = s.valid(v, x.args[n])
 		}
 	}
@@ -210,12 +215,8 @@ func (i *Instance) fillExceptions() error {
 	if x == nil {
 		return nil
 	}
-	for h := abi.NumCommonHelpers; h < abi.NumHelpers; h++ {
-		code, err := i.helper(h)
-		if err != nil {
-			return err
-		}
-		store64(i.data+uintptr(x.Helpers)+8*uintptr(h-abi.NumCommonHelpers), uint64(code))
+	if err := i.fillHelpers(abi.NumCommonHelpers, abi.FirstHeapHelper, i.data+uintptr(x.Helpers)); err != nil {
+		return err
 	}
 	for n := range x.Tags {
 		slot := i.data + uintptr(x.TagSlots) + 8*uintptr(n)

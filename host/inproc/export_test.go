@@ -2,8 +2,10 @@ package inproc
 
 import "github.com/waot-project/waot/internal/image"
 
-// The kinds of roots that a test can have left out, by name.
+// The kinds of roots that a test can have left out, by name. RootObjects is the kind of objects that Go code holds.
 var RootKinds = []string{"frames", "tables", "globals", "elements", "host words", "locals", "claims", "returned"}
+
+const RootObjects = 8
 
 // SkipRoot makes collections ignore roots of kind n; -1 ends that.
 func (s *Store) SkipRoot(n int) {
@@ -19,7 +21,7 @@ func (s *Store) NumLocals() int { return len(s.locals) }
 // Forget empties a global of references, also an immutable one.
 func (g *Global) Forget() { store64(g.addr, 0) }
 
-var _ = [1]int{}[numRootKinds-8] // RootKinds lists all
+var _ = [1]int{}[numRootKinds-RootObjects-1] // RootKinds lists all others
 
 // Functions are all functions of the store.
 func (s *Store) Functions() (all []*Func) {
@@ -69,4 +71,14 @@ var NeedSight = needSight
 func (s *Store) StackUsed() func(below uintptr) bool {
 	top := s.top &^ (leastPage - 1)
 	return func(below uintptr) bool { return writtenBelow(top - below) }
+}
+
+// NumObjects is how many objects of the heap Go code holds apart from handles, as the last collection found.
+func (s *Store) NumObjects() int { return len(s.heap.objects) }
+
+// Mappings is how many mappings the process counts.
+func Mappings() uint64 {
+	process.mu.Lock()
+	defer process.mu.Unlock()
+	return process.mappings
 }

@@ -100,6 +100,11 @@ func (i *Instance) make(imports Resolver, o *InstanceOptions) error {
 	if err := i.store.mayCount(i.module); err != nil {
 		return err
 	}
+	if i.module.meta.Heap != nil {
+		if err := i.store.prepareHeap(i.module); err != nil {
+			return err
+		}
+	}
 	if err := i.resolve(imports); err != nil {
 		return err
 	}
@@ -262,12 +267,8 @@ func (i *Instance) hide() {
 func (i *Instance) fill() error {
 	m := i.module.meta
 	i.relocate()
-	for h := range abi.NumCommonHelpers {
-		code, err := i.helper(h)
-		if err != nil {
-			return err
-		}
-		store64(i.data+uintptr(m.Helpers)+8*uintptr(h), uint64(code))
+	if err := i.fillHelpers(0, abi.NumCommonHelpers, i.data+uintptr(m.Helpers)); err != nil {
+		return err
 	}
 	for n, t := range m.SlotTypes {
 		typ, err := i.funcType(t)
@@ -302,7 +303,22 @@ func (i *Instance) fill() error {
 			writeDescriptor(i.data+uintptr(f.Desc), i.base+uintptr(f.Text), typ)
 		}
 	}
-	return i.fillExceptions()
+	if err := i.fillExceptions(); err != nil {
+		return err
+	}
+	return i.fillHeap()
+}
+
+// fillHelpers fills the slots of the helpers from one on up to another one.
+func (i *Instance) fillHelpers(first, end abi.Helper, slots uintptr) error {
+	for h := first; h < end; h++ {
+		code, err := i.helper(h)
+		if err != nil {
+			return err
+		}
+		store64(slots+8*uintptr(h-first), uint64(code))
+	}
+	return nil
 }
 
 // relocate writes the words that need addresses.
@@ -329,6 +345,8 @@ func (i *Instance) helper(h abi.Helper) (uintptr, error) {
 		return process.stub(bindExceptionOpen)
 	case abi.HelperExceptionRef:
 		return process.stub(bindExceptionRef)
+	case abi.HelperFuncTest:
+		return process.stub(bindFuncTest)
 	}
 	return process.helpers[h], nil
 }
@@ -540,7 +558,7 @@ func (i *Instance) checkFunc(f *Func, d *meta.Func) error {
 		return incompatible(d.Import, otherStore)
 	}
 	want, err := i.funcType(d.Type)
-	if err == nil && f.typ != want.funcType {
+	if err == nil && f.typ != want.funcType && !process.rows.isWithin(f.typ.number.number, want.number) {
 		err = incompatible(d.Import, "wanted function type %v, got %v", &want.FuncType, &f.typ.FuncType)
 	}
 	return err
@@ -598,7 +616,7 @@ func (i *Instance) checkGlobal(g *Global, d *meta.Global) error {
 		return incompatible(d.Import, "mutability differs")
 	}
 	have, want := ownType(g.typ, g.own), ownType(d.Type, i.module.own(d.Type))
-	if have != want && (g.mutable || !have.Matches(want)) {
+	if have != want && (g.mutable || !have.MatchesBy(want, process.rows.isSubtype)) {
 		return incompatible(d.Import, "type differs")
 	}
 	return nil

@@ -180,6 +180,9 @@ func (f *freezer) data() error {
 	if x := m.meta.Exceptions; x != nil {
 		return noSnapshot("the module has exceptions")
 	}
+	if m.meta.Heap != nil {
+		return noSnapshot("the module has to do with garbage collection")
+	}
 	fill(m.meta.TypeSlots, len(m.meta.SlotTypes))
 	for n := range m.meta.Memories {
 		fill(m.meta.Memories[n].Slot, 1)

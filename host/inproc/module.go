@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"sort"
+	"sync"
 	"sync/atomic"
 	"weak"
 
@@ -51,6 +52,9 @@ type Module struct {
 	exports  map[string]uint32
 	// records are those of the types.
 	records *abi.Records
+	// numbers are the numbers of the types among those of the process, nil before an instance needs them: see internTypes.
+	numbers   []typeNumber
+	numbersMu sync.Mutex
 	// types are those that stores have asked for, by index.
 	types []atomic.Pointer[funcType]
 }
@@ -116,7 +120,7 @@ func (m *Module) describe(d *meta.Module) error {
 		m.exports[d.Exports[i].Name] = uint32(i)
 	}
 	m.largeFrames = slices.ContainsFunc(d.Funcs, func(f meta.Func) bool { return f.Frame >= largeFrame })
-	m.records = abi.RecordsOf(abi.Defs(d.Types), nil)
+	m.records = d.Records(nil)
 	m.imported = slices.IndexFunc(d.Funcs, func(f meta.Func) bool { return f.Import == nil })
 	m.findRefRoots()
 	return nil

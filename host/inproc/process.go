@@ -3,6 +3,7 @@ package inproc
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,6 +90,7 @@ type processState struct {
 	stubs   []uintptr
 	stubsMu sync.Mutex
 	helpers [abi.NumHelpers]uintptr // those that are machine code
+	rows    typeRows
 	// huge is hasHugePages.
 	huge     bool
 	hugeOnce sync.Once
@@ -206,11 +208,17 @@ func (p *processState) placeHelpers() error {
 		return err
 	}
 	code := bytesAt(at, pageSize)
+	slow, err := p.stub(bindHeapNew)
+	if err != nil {
+		return err
+	}
 	n := uintptr(0)
 	for _, h := range [...]struct {
 		helper abi.Helper
 		code   []byte
-	}{{abi.HelperMemmove, codeMemmove}, {abi.HelperMemset, codeMemset}, {abi.HelperTableFill, codeTableFill}} {
+	}{{abi.HelperMemmove, codeMemmove}, {abi.HelperMemset, codeMemset}, {abi.HelperTableFill, codeTableFill},
+		{abi.HelperHeapNew, binary.LittleEndian.AppendUint64(slices.Clip(codeHeapNew), uint64(slow))},
+		{abi.HelperHeapFill, codeHeapFill}, {abi.HelperHeapWiden, codeHeapWiden}, {abi.HelperHeapNarrow, codeHeapNarrow}} {
 		p.helpers[h.helper] = at + n
 		n = alignUp(n+uintptr(copy(code[n:], h.code)), 64)
 	}

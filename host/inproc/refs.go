@@ -42,8 +42,10 @@ type references struct {
 	room      int // handles to make until the next collection
 	// returned are the references that the last call from outside gave.
 	returned []uint64
-	// frameSlots is memory of markFrames.
+	// frameSlots is memory of eachFrame.
 	frameSlots []int32
+	// scanned is how much the collection has looked at so far.
+	scanned int
 
 	// The places of a store that can hold references to host values.
 	instances []*Instance
@@ -57,7 +59,7 @@ type references struct {
 }
 
 // rootKind is a set of kinds of roots.
-type rootKind uint8
+type rootKind uint16
 
 // The kinds of roots.
 const (
@@ -69,6 +71,7 @@ const (
 	rootLocals
 	rootPins
 	rootReturned
+	rootObjects  // objects that Go code holds
 	numRootKinds = iota
 )
 
@@ -128,7 +131,7 @@ type hostWords struct {
 }
 
 // ExternRef returns a reference to a host value, a handle; 0 for nil. Each call makes a
-// new one, also for equal values.
+// new one, also for equal values. An *Object is one in the store's heap, and an I31 a small integer, for which there is no handle.
 //
 // A handle is valid, and keeps its value alive, as long as it is reachable or kept. It is
 // reachable from live variables of compiled code that is active, and from tables, globals
@@ -146,7 +149,7 @@ type hostWords struct {
 //   - as an argument of Func.Call, as long as compiled code needs it.
 //
 // A reference that Go code has read from a table or global is not kept by that: use
-// Retain if it must outlive its place there. A host function that runs for very long gives
+// Retain if it must outlive its place there. One to an object of the heap is a new handle each time, and kept as what a host function made, or as a result. A host function that runs for very long gives
 // up by Release what it no longer needs.
 //
 // Everything else is collected: now and then when a handle is made, and by CollectRefs.
@@ -155,6 +158,9 @@ type hostWords struct {
 func (s *Store) ExternRef(v any) uint64 {
 	if v == nil {
 		return 0
+	}
+	if i, ok := v.(I31); ok && s.heap != nil {
+		return i.word()
 	}
 	s.makeRoom()
 	r, i := &s.refs, s.takeSlot(v)
@@ -173,11 +179,18 @@ func (s *Store) makeRoom() {
 	}
 }
 
-// Extern returns the host value of a reference; nil for null, for stale handles, for those of
+// Extern returns the host value of a reference: an *Object if it is to one of the store's heap, and an I31 for a small integer; nil for null, for stale handles, for those of
 // other stores and for what is no handle.
 func (s *Store) Extern(ref uint64) any {
 	if i, ok := s.refs.lookUp(ref); ok {
-		return s.refs.slots[i].value
+		v := s.refs.slots[i].value
+		if o, ok := v.(*Object); ok {
+			o.escape()
+		}
+		return v
+	}
+	if s.heap != nil && isSmall(ref) {
+		return small(ref)
 	}
 	return nil
 }
@@ -417,11 +430,22 @@ func (s *Store) endRefs(c *Caller) {
 	}
 }
 
-// collectRefs frees the slots that are neither reachable nor kept. Its cost is
-// proportional to the roots and the slots in use. Native code must be at a
+// collectRefs frees the slots that are neither reachable nor kept, and, if the store has a heap, the objects. Its cost is
+// proportional to the roots, the slots in use, and what lives in the heap. Native code must be at a
 // call in all activations.
 func (s *Store) collectRefs() {
+	if s.heap != nil {
+		s.collectHeap()
+		return
+	}
 	r := &s.refs
+	r.begin()
+	r.scanned = s.eachRoot(func(w *uint64) { r.mark(*w) })
+	s.sweepRefs()
+}
+
+// begin begins a collection: nothing is marked.
+func (r *references) begin() {
 	r.epoch++
 	if r.epoch == 0 {
 		for i := range r.slots {
@@ -429,25 +453,46 @@ func (s *Store) collectRefs() {
 		}
 		r.epoch = 1
 	}
-	scanned := s.markPlaces() + r.markReturned()
-	s.eachFiber(func() { scanned += s.markFrames() + s.markKept() })
+}
+
+// eachRoot visits the places of references, which may be changed, and marks what Go code keeps. It gives the number of things it looked at, as do the next. Each place is visited once.
+func (s *Store) eachRoot(visit func(*uint64)) (scanned int) {
+	scanned = s.eachPlace(visit) + s.refs.markReturned()
+	s.eachFiber(func() { scanned += s.eachFrame(visit) + s.markKept() })
+	return scanned
+}
+
+// isLive reports whether slot i, which is in use, stays so, when all that is reachable has been marked.
+func (r *references) isLive(i uint32) bool {
+	x := &r.slots[i]
+	return x.epoch == r.epoch || x.pins != 0 && r.skip&rootPins == 0
+}
+
+// sweepRefs ends a collection.
+func (s *Store) sweepRefs() {
+	r := &s.refs
 	for k := 0; k < len(r.inUse); {
 		i := r.inUse[k]
-		x := &r.slots[i]
-		if x.epoch == r.epoch || x.pins != 0 && r.skip&rootPins == 0 {
+		if r.isLive(i) {
 			k++
 			continue
 		}
-		x.value = nil
+		r.slots[i].value = nil
 		last := len(r.inUse) - 1
 		r.inUse[k] = r.inUse[last]
 		r.inUse = r.inUse[:last]
 	}
-	scanned += r.weighExceptions()
+	r.scanned += r.weighExceptions()
+	if s.heap != nil {
+		r.scanned += int(s.heap.Used() / heapShare)
+	}
 	// The number of new handles before the next collection grows with what it has to scan, so that the
 	// cost per handle is bounded.
-	r.room = max(minRefRoom, len(r.inUse), scanned/8)
+	r.room = max(minRefRoom, len(r.inUse), r.scanned/8)
 }
+
+// heapShare is about how many bytes of the heap cost as much as a root.
+const heapShare = 64
 
 // mark notes that a word is reachable; most are not even handles.
 func (r *references) mark(ref uint64) {
@@ -461,16 +506,19 @@ func (r *references) mark(ref uint64) {
 	}
 }
 
-func (r *references) markAll(words []uint64) int {
-	for _, w := range words {
-		r.mark(w)
+// eachWord visits words that are not null.
+func eachWord(words []uint64, visit func(*uint64)) int {
+	for i := range words {
+		if words[i] != 0 {
+			visit(&words[i])
+		}
 	}
 	return len(words)
 }
 
-// markFrames marks what frames of compiled code of the store's fiber hold, by the stack maps of the
-// calls they are in. It gives the number of things it looked at, as do the next.
-func (s *Store) markFrames() (scanned int) {
+// eachFrame visits what frames of compiled code of the store's fiber hold, by the stack maps of the
+// calls they are in.
+func (s *Store) eachFrame(visit func(*uint64)) (scanned int) {
 	r := &s.refs
 	if r.skip&rootFrames != 0 {
 		return 0
@@ -478,7 +526,7 @@ func (s *Store) markFrames() (scanned int) {
 	s.walkOuter(s.depth-1, func(f nativeFrame) bool {
 		r.frameSlots = f.stackMap(r.frameSlots)
 		for _, d := range r.frameSlots {
-			r.mark(f.slot(d))
+			visit(f.place(d))
 		}
 		scanned += 8 + len(r.frameSlots) // finding the map costs some
 		return true
@@ -486,22 +534,22 @@ func (s *Store) markFrames() (scanned int) {
 	return scanned
 }
 
-// markPlaces marks what tables, globals and element segments hold.
-func (s *Store) markPlaces() (scanned int) {
+// eachPlace visits what tables, globals and element segments hold.
+func (s *Store) eachPlace(visit func(*uint64)) (scanned int) {
 	r := &s.refs
 	if r.skip&rootTables == 0 {
 		for _, t := range r.tables {
-			scanned += 1 + r.markAll(wordsAt(t.base, uintptr(t.Len())))
+			scanned += 1 + eachWord(wordsAt(t.base, uintptr(t.Len())), visit)
 		}
 	}
 	if r.skip&rootGlobals == 0 {
 		for _, a := range r.globals {
-			r.mark(load64(a))
+			visit(&wordsAt(a, 1)[0])
 		}
 		scanned += len(r.globals)
 		for _, i := range r.instances {
 			for _, d := range i.module.refs.globals {
-				r.mark(load64(i.data + uintptr(d)))
+				visit(&wordsAt(i.data+uintptr(d), 1)[0])
 			}
 			scanned += len(i.module.refs.globals)
 		}
@@ -510,7 +558,7 @@ func (s *Store) markPlaces() (scanned int) {
 		for _, i := range r.instances {
 			for _, e := range i.module.refs.elems {
 				n := min(load64(i.data+uintptr(e.Pair)+abi.SegmentLength), uint64(e.Len))
-				scanned += 1 + r.markAll(wordsAt(i.data+uintptr(e.Array), uintptr(n)))
+				scanned += 1 + eachWord(wordsAt(i.data+uintptr(e.Array), uintptr(n)), visit)
 			}
 		}
 	}
@@ -522,7 +570,10 @@ func (r *references) markReturned() int {
 	if r.skip&rootReturned != 0 {
 		return 0
 	}
-	return r.markAll(r.returned)
+	for _, w := range r.returned {
+		r.mark(w)
+	}
+	return len(r.returned)
 }
 
 // markKept marks what host functions of the store's fiber keep, claims apart.

@@ -563,13 +563,13 @@ func BenchmarkHostCallRef(b *testing.B) {
 }
 
 // TestHelpersThatCollect: the helpers that run on the Go stack, and may collect, are those that the
-// binary interface says may; the others are machine code.
+// binary interface says may; the others are machine code. waot_heap_new is machine code that goes on there where there is no room.
 func TestHelpersThatCollect(t *testing.T) {
 	if err := process.start(); err != nil {
 		t.Fatal(err)
 	}
 	for h, info := range abi.Helpers {
-		if leaf := process.helpers[h] != 0; leaf == info.Collects {
+		if leaf := process.helpers[h] != 0; leaf == info.Collects && abi.Helper(h) != abi.HelperHeapNew {
 			t.Errorf("%s: machine code %v, collects %v", info.Symbol, leaf, info.Collects)
 		}
 	}

@@ -85,33 +85,25 @@ func (s *Store) toNative(t abi.OwnType, v uint64) (w uint64, ok bool) {
 		if v == 0 {
 			return 0, !t.Type.IsNotNull()
 		}
-		return v, s.isRefOf(t.Type, v)
+		return s.objectToNative(v), s.isRefTo(&t, v)
 	}
 	return v, true
-}
-
-// isRefOf reports whether v, not null, is a handle of a value of type t, a class of references to host values: those to exceptions are apart.
-func (s *Store) isRefOf(t meta.ValType, v uint64) bool {
-	i, ok := s.refs.lookUp(v)
-	if !ok {
-		return false
-	}
-	_, exn := s.refs.slots[i].value.(*Exception)
-	if t.IsExn() {
-		return exn && t.OrNull() == meta.ExnRef
-	}
-	return !exn
 }
 
 // isOf reports whether a reference to f is one of type t.
 func (f *Func) isOf(t *abi.OwnType) bool {
 	_, exact := t.Type.TypeIndex()
-	return !exact || f.typ.digestOf() == t.To
+	return !exact || f.typ.digestOf() == t.To || process.rows.isWithin(f.typ.number.number, process.rows.numberOf(t.To))
 }
 
 // fromNative returns the reverse, for words that compiled code has.
 func (s *Store) fromNative(t meta.ValType, w uint64) uint64 {
-	if t.Base() != meta.FuncRef || w == 0 {
+	switch {
+	case w == 0:
+		return 0
+	case t.Base() == meta.ExternRef:
+		return s.readObject(w)
+	case t.Base() != meta.FuncRef:
 		return w
 	}
 	f := s.describedBy(uintptr(w))
@@ -124,12 +116,13 @@ func (s *Store) fromNative(t meta.ValType, w uint64) uint64 {
 // admit checks the references among arguments from Go, and gives the arguments as compiled code
 // has them.
 func (s *Store) admit(t *funcType, args []uint64) ([]uint64, error) {
-	if err := s.checkArgs(t, args); err != nil || len(t.funcParams) == 0 {
+	if err := s.checkArgs(t, args); err != nil || len(t.funcParams) == 0 && s.heap == nil {
 		return args, err
 	}
 	native, _ := s.takeScratch(t)
 	copy(native, args)
 	s.funcsToNative(native, t.funcParams)
+	s.objectsToNative(native, t.refParams)
 	return native, nil
 }
 
@@ -159,19 +152,30 @@ func (s *Store) checkResults(t *funcType, results []uint64) error {
 func (s *Store) checkTyped(what string, types []meta.ValType, words []uint64, typed []typedValue) error {
 	for i := range typed {
 		v := &typed[i]
-		f, w := s.FuncOf(words[v.word]), words[v.word]
-		if w == 0 && v.typ.Type.IsNotNull() || f != nil && !f.isOf(&v.typ) {
+		if w := words[v.word]; !s.isTyped(&v.typ, w) {
 			return &ReferenceError{What: what, Index: int(v.index), Type: types[v.index].String(), Word: w}
 		}
 	}
 	return nil
 }
 
+// isTyped reports whether w, which checkWords has checked, is of a type that says more than its class.
+func (s *Store) isTyped(t *abi.OwnType, w uint64) bool {
+	switch {
+	case w == 0:
+		return !t.Type.IsNotNull()
+	case t.Type.Base() == meta.ExternRef:
+		return s.isRefTo(t, w)
+	}
+	f := s.FuncOf(w)
+	return f != nil && f.isOf(t)
+}
+
 // checkWords does, for the words whose indices are in externs and funcs, of values of the types.
 func (s *Store) checkWords(what string, types []meta.ValType, words []uint64, externs, funcs []uint16) error {
 	for _, n := range externs {
 		if w := words[n]; w != 0 {
-			if i := valueWith(types, n); !s.isRefOf(types[i], w) {
+			if i := valueWith(types, n); !s.isRefTo(&abi.OwnType{Type: types[i].Top()}, w) {
 				return &ReferenceError{What: what, Index: i, Type: types[i].String(), Word: w}
 			}
 		}

@@ -115,7 +115,7 @@ func (s *Store) reset(ctx context.Context, all []*Instance, refuel bool) error {
 	if refuel {
 		s.refuel()
 	}
-	if len(s.refs.inUse) > 0 {
+	if len(s.refs.inUse) > 0 || s.heap != nil {
 		s.collectRefs()
 	}
 	for _, i := range all {
@@ -186,7 +186,7 @@ func (i *Instance) restore() error {
 	return nil
 }
 
-// neverNull returns what the globals have that refer to functions and are never null, by their addresses. They keep it until the init function sets them: code of other instances
+// neverNull returns what the globals have that are references and never null, by their addresses. They keep it until the init function sets them: code of other instances
 // may call functions of this one before that, also if that never comes, and calls of such references do not look for null.
 func (i *Instance) neverNull() (words map[uintptr]uint64) {
 	m := i.module.meta
@@ -204,8 +204,8 @@ func (i *Instance) neverNull() (words map[uintptr]uint64) {
 	return words
 }
 
-// isFull reports whether values of type t are functions, never null.
-func isFull(t meta.ValType) bool { return t.Base() == meta.FuncRef && t.IsNotNull() }
+// isFull reports whether values of type t are references that are never null.
+func isFull(t meta.ValType) bool { return t.IsRef() && t.IsNotNull() }
 
 // refill makes the instance data what they were before the init function.
 func (i *Instance) refill() error {

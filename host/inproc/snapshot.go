@@ -30,8 +30,11 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 	if outer {
 		defer s.Leave()
 	}
-	if s.depth == 0 {
+	switch {
+	case s.depth == 0:
 		return nil, ErrType
+	case s.heap != nil: // a collection would have to find what the stack has
+		return nil, noSnapshot("the store has a collected heap")
 	}
 	c := s.activations[s.depth-1]
 	if !c.native || outer && c.away != currentG()|ownerAway {

@@ -84,15 +84,18 @@ func (s *Store) walk(pc, fp, above uintptr, visit func(nativeFrame) bool) bool {
 	return true
 }
 
-// slot returns what a stack map's slot of a frame holds. The process ends if that is not in the frame: the metadata gives the
+// slot returns what a stack map's slot of a frame holds.
+func (f *nativeFrame) slot(displacement int32) uint64 { return *f.place(displacement) }
+
+// place returns where a stack map's slot of a frame is. The process ends if that is not in the frame: the metadata gives the
 // function a larger frame than it has, and what the map means to keep is unknown.
-func (f *nativeFrame) slot(displacement int32) uint64 {
+func (f *nativeFrame) place(displacement int32) *uint64 {
 	at := uintptr(int(f.fp) + int(displacement))
 	if at < f.low || at >= f.fp {
 		fatal(fmt.Sprintf("slot %d of the stack map at %#x of module %q is outside of the frame\n", displacement,
 			f.pc-f.inst.base, f.inst.module.meta.Name))
 	}
-	return load64(at)
+	return (*uint64)(ptr(at))
 }
 
 // walkOuter visits the frames of activation n and those below it in the nesting.

@@ -37,6 +37,9 @@ type Config struct {
 	// MaxExceptionMemory bounds the exceptions that handles are of, in bytes, about 256 for each and what its arguments take; default 128 MiB. Half of it is for those that
 	// nobody holds any more and that are not collected yet.
 	MaxExceptionMemory uint64
+	// MaxHeapMemory bounds the structures and arrays of WebAssembly together, in bytes; default 1 GiB, which is also about the most that there is. Code that needs more
+	// traps (heap exhausted).
+	MaxHeapMemory uint64
 	// MaxInstances bounds the instances; by default only the memory mappings that the system
 	// grants a process do.
 	MaxInstances int
@@ -54,7 +57,7 @@ type Config struct {
 	Fuel      uint64
 	OutOfFuel FuelHandler
 	// CollectAlways collects references whenever compiled code calls the host, when the host
-	// returns, and whenever one is made: for tests of hosts that handle references.
+	// returns, and whenever one is made: for tests of hosts that handle references. The heap is collected with them, and for each object that is made.
 	CollectAlways bool
 }
 
@@ -105,6 +108,7 @@ type Store struct {
 	tables      []*Table
 	modules     []*Module
 	refs        references
+	heap        *heap             // nil before there is an instance that has to do with it
 	funcs       []funcRun         // all functions, by their words
 	hostRoom    []Func            // for the next functions of the host
 	described   map[uintptr]*Func // by descriptor, those that compiled code has shown
@@ -142,6 +146,8 @@ const (
 	bindRaise
 	bindExceptionOpen
 	bindExceptionRef
+	bindHeapNew
+	bindFuncTest
 	numHelperBindings
 )
 
@@ -172,6 +178,7 @@ func NewStore(c Config) (*Store, error) {
 	s.bindings = s.firstBindings[:]
 	s.bindings[bindMemoryGrow].help, s.bindings[bindTableGrow].help = growMemory, growTable
 	s.bindings[bindRaise].help, s.bindings[bindExceptionOpen].help, s.bindings[bindExceptionRef].help = raise, exceptionOpen, exceptionRef
+	s.bindings[bindHeapNew].help, s.bindings[bindFuncTest].help = heapNew, funcTest
 	return s, nil
 }
 
@@ -202,6 +209,7 @@ func (s *Store) Close() error {
 		m.Close()
 	}
 	s.refs, s.funcs, s.described = references{}, nil, nil
+	s.freeHeap()
 	process.giveStack(s.stack, s.top, s.largeFrames)
 	if s.spare != nil {
 		process.giveStack(s.spare.stack, s.spare.top, s.largeFrames)

@@ -15,6 +15,7 @@ const (
 	maxHostStack       = maxGoStack / 2
 	defaultExceptions  = 128 << 20
 	defaultHostDepth   = 10_000
+	defaultHeap        = 1 << 30
 )
 
 // complete puts defaults in the place of zeros. The error is a *LimitError.
@@ -29,6 +30,7 @@ func (c *Config) complete() error {
 	orDefault(&c.MaxMemories, defaultCount)
 	orDefault(&c.MaxGlobals, defaultGlobals)
 	orDefault(&c.MaxExceptionMemory, defaultExceptions)
+	orDefault(&c.MaxHeapMemory, defaultHeap)
 	c.MaxMemoryPages = min(c.MaxMemoryPages, abi.MaxMemoryPages)
 	c.MaxTableElements = min(c.MaxTableElements, abi.MaxTableElements)
 	// One table of the largest size must fit.

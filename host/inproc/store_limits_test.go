@@ -25,7 +25,7 @@ func refused(t *testing.T, err error, what string) {
 func TestDefaults(t *testing.T) {
 	var c Config
 	want := Config{
-		MaxMemoryPages: 65536, MaxTotalMemoryPages: 262144, MaxTableElements: 10_000_000, MaxTableMemory: 128 << 20, MaxExceptionMemory: 128 << 20,
+		MaxMemoryPages: 65536, MaxTotalMemoryPages: 262144, MaxTableElements: 10_000_000, MaxTableMemory: 128 << 20, MaxExceptionMemory: 128 << 20, MaxHeapMemory: 1 << 30,
 		MaxTables: 4096, MaxMemories: 4096, MaxGlobals: 1_000_000,
 		MaxStack: 8 << 20, MaxHostStack: 8 << 20, MaxHostDepth: 10_000,
 	}

@@ -28,9 +28,10 @@ const (
 )
 
 var (
-	convention                             = &abi.X64
-	levelNames                             = [...]string{"", ""}
-	codeMemmove, codeMemset, codeTableFill []byte
+	convention                                               = &abi.X64
+	levelNames                                               = [...]string{"", ""}
+	codeMemmove, codeMemset, codeTableFill                   []byte
+	codeHeapNew, codeHeapFill, codeHeapWiden, codeHeapNarrow []byte
 )
 
 func reserve(size uintptr, prot int) (uintptr, error)                        { return 0, ErrUnsupported }

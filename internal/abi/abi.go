@@ -24,6 +24,9 @@ const FuelVersion = 6
 // ExceptionsVersion is the version, in the record and in the metadata, of an object whose code throws or catches exceptions. It may count fuel as well.
 const ExceptionsVersion = 7
 
+// HeapVersion is the version, in the record and in the metadata, of an object whose instances have a heap part. It may have what the others have as well.
+const HeapVersion = 8
+
 // TrapCode says why compiled code trapped. The values are stored in objects.
 type TrapCode uint8
 
@@ -129,12 +132,20 @@ const (
 	NumCommonHelpers
 )
 
-// The helpers of instances with exceptions.
+// The helpers of instances with exceptions, and of those with a heap.
 const (
 	HelperRaise = NumCommonHelpers + iota
 	HelperExceptionOpen
 	HelperExceptionRef
+	HelperHeapNew
+	HelperHeapFill
+	HelperHeapWiden
+	HelperHeapNarrow
+	HelperFuncTest
 	NumHelpers
+
+	// FirstHeapHelper is the first of those of a heap.
+	FirstHeapHelper = HelperHeapNew
 )
 
 // HelperInfo describes a helper.
@@ -169,6 +180,16 @@ var Helpers = [NumHelpers]HelperInfo{
 	HelperExceptionOpen: {"waot_exception_open", 2, false, true},
 	// uint64 waot_exception_ref(void *exception).
 	HelperExceptionRef: {"waot_exception_ref", 1, true, true},
+	// uint64 waot_heap_new(uint64 type, uint64 length, uint64 size, void *base): a reference to a new object of zeros and nulls, of a type that is given by its number, and of size bytes, which may be
+	// more than fits; an array has the length, which is 0 for a structure. If there is no room, it ends the call (TrapHeapExhausted).
+	HelperHeapNew: {"waot_heap_new", 4, true, true},
+	// void waot_heap_fill(void *to, void *value, uint64 n, uint64 size): n copies of a value of size bytes.
+	HelperHeapFill: {"waot_heap_fill", 4, false, false},
+	// void waot_heap_widen(uint64 *to, uint32 *from, uint64 n) and waot_heap_narrow(uint32 *to, uint64 *from, uint64 n) copy references. What they copy from is elsewhere than where they copy to.
+	HelperHeapWiden:  {"waot_heap_widen", 3, false, false},
+	HelperHeapNarrow: {"waot_heap_narrow", 3, false, false},
+	// uint64 waot_func_test(void *descriptor, void *record): whether the function's type is a subtype of the one with the record, which it is not itself: 1 or 0.
+	HelperFuncTest: {"waot_func_test", 2, true, true},
 }
 
 // Linear memory and tables. The word before the base of either holds its
@@ -198,7 +219,7 @@ const (
 // ExceptionTag on, is what the helpers get the address of: the exception that is under way.
 const (
 	// ExceptionHelpers is how many bytes the slots of helpers take.
-	ExceptionHelpers = 8 * int(NumHelpers-NumCommonHelpers)
+	ExceptionHelpers = 8 * int(FirstHeapHelper-NumCommonHelpers)
 	// ExceptionTag is where, from the start of the exception that is under way, the address of its tag is, ExceptionRef where a reference to it, or 0 if none has been made, and
 	// ExceptionArgs where the words of its arguments begin, as functions have them in memory: those of a v128 are aligned to 16.
 	ExceptionTag  = 0
@@ -222,6 +243,17 @@ func ExceptionWord[T interface{ Bits() int }](types []T, n int) int {
 	}
 	return at
 }
+
+// The heap part of the instance data, which instances of modules that define structures or arrays or test references have, is aligned to 16 and begins with the slots of its helpers.
+const (
+	// HeapBase is where, from the start of the part, the address of the base of the heap is, and HeapRows where that of the table of rows.
+	HeapBase = 8 * int(NumHelpers-FirstHeapHelper)
+	HeapRows = HeapBase + 8
+	// HeapValue is where code puts the value with which HelperHeapFill fills, at most 16 bytes.
+	HeapValue = (HeapRows + 8 + 15) &^ 15
+	// HeapTypes is where the numbers of the module's types begin, 4 bytes each, those of types of functions left at 0.
+	HeapTypes = HeapValue + 16
+)
 
 // InstanceHeader is how many bytes of the instance data precede the helper slots: the version and a reserved word.
 const InstanceHeader = 16

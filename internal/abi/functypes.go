@@ -272,6 +272,18 @@ func (r *Records) Of(i uint32) []byte {
 	return r.types[i].Record(i, r.digests)
 }
 
+// IsSubType reports whether type i of types is type j or a subtype of it; same tells whether two types are the same.
+func IsSubType(types []TypeDef, same func(i, j uint32) bool, i, j uint32) bool {
+	for !same(i, j) {
+		t := &types[i]
+		if !t.HasSuper || t.Depth <= types[j].Depth {
+			return false
+		}
+		i = t.Super
+	}
+	return true
+}
+
 // Digest returns what stands for type i.
 func (r *Records) Digest(i uint32) Digest {
 	if r.digests == nil {

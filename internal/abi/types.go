@@ -218,6 +218,12 @@ func (t ValType) IsExn() bool { return t.Base() == ExternRef && t.top() == heapE
 // IsInternal reports whether t is a type of references within the hierarchy of any: to objects of the collected heap, and to small integers.
 func (t ValType) IsInternal() bool { return t.Base() == ExternRef && t.top() == heapAny }
 
+// IsObject reports whether t is a type of references to structures or arrays, or null: not to small integers.
+func (t ValType) IsObject() bool {
+	heap := t.OrNull()
+	return t.IsInternal() && heap != AnyRef && heap != EqRef && heap != I31Ref
+}
+
 // IsOfGC reports whether t is a type that garbage collection has brought: within the hierarchy of any, or a bottom type of those that were there before.
 func (t ValType) IsOfGC() bool {
 	return t.IsInternal() || t.OrNull() == NullExternRef || t.OrNull() == NullFuncRef

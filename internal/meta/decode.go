@@ -167,7 +167,7 @@ func (d *decoder) typed(m *Module) {
 		case between > 0:
 			between--
 		default:
-			*t = d.typedRef(*t)
+			*t = d.typedRef(*t, m.Heap != nil)
 			if left--; left > 0 {
 				between = d.num(math.MaxUint32, "place of a type")
 			}
@@ -178,11 +178,11 @@ func (d *decoder) typed(m *Module) {
 	}
 }
 
-// typedRef reads what type t of that class says beyond.
-func (d *decoder) typedRef(t ValType) ValType {
+// typedRef reads what type t of that class says beyond; gc says that it may be one that garbage collection has brought.
+func (d *decoder) typedRef(t ValType, gc bool) ValType {
 	says := d.num(abi.MaxSays, "reference type")
 	typed := t.Saying(says)
-	if says == 0 || !t.IsRef() || !typed.IsValid() || typed.IsOfGC() {
+	if says == 0 || !t.IsRef() || !typed.IsValid() || typed.IsOfGC() && !gc {
 		d.fail("reference type")
 	}
 	return typed
@@ -295,6 +295,8 @@ func (d *decoder) module(m *Module) {
 		m.Fuel = &Fuel{}
 	case abi.ExceptionsVersion:
 		m.Exceptions = &Exceptions{}
+	case abi.HeapVersion:
+		m.Heap = &Heap{}
 	}
 	if d.err == nil {
 		d.err = m.CheckVersion()
@@ -326,7 +328,10 @@ func (d *decoder) module(m *Module) {
 		}
 		d.at += copy(m.Digests[i].Digest[:], d.b[d.at:])
 	}
-	if m.Exceptions != nil && d.bool("fuel") {
+	if m.Heap != nil && d.bool("exceptions") {
+		m.Exceptions = &Exceptions{}
+	}
+	if (m.Exceptions != nil || m.Heap != nil) && d.bool("fuel") {
 		m.Fuel = &Fuel{}
 	}
 	if m.Fuel != nil {
@@ -335,7 +340,11 @@ func (d *decoder) module(m *Module) {
 	if m.Exceptions != nil {
 		d.exceptions(m.Exceptions)
 	}
+	if m.Heap != nil {
+		d.heap(m)
+	}
 	d.typed(m)
+	d.completeDefs(m)
 }
 
 func (d *decoder) limits() (lo, hi uint64, hasMax bool) {
@@ -527,6 +536,69 @@ func (d *decoder) calls(m *tables) {
 	}
 	d.handlers(m.Module)
 	d.saves(m.Module)
+}
+
+// heap reads what the heap needs.
+func (d *decoder) heap(m *Module) {
+	h := m.Heap
+	h.Part = d.num32("part for the heap")
+	h.Defs = list[abi.TypeDef](d.count(1, "number of type definitions"))
+	if len(h.Defs) > len(m.Types) {
+		d.fail("%d type definitions for %d types", len(h.Defs), len(m.Types))
+		h.Defs = nil
+	}
+	for i := range h.Defs {
+		d.definition(h.Defs, uint32(i))
+	}
+}
+
+// completeDefs adds what follows from all value types, which say what they say by now.
+func (d *decoder) completeDefs(m *Module) {
+	if m.Heap == nil || d.err != nil {
+		return
+	}
+	for i := range m.Heap.Defs {
+		t := &m.Heap.Defs[i]
+		t.FuncType = m.Types[i]
+		if k := slices.IndexFunc(t.Fields, func(f abi.FieldType) bool { return f.Type.IsRef() && f.Type.IsNotNull() }); k >= 0 {
+			t.NoDefault = uint32(k + 1)
+		}
+	}
+}
+
+// definition reads type definition i, behind those before it.
+func (d *decoder) definition(defs []abi.TypeDef, i uint32) {
+	t := &defs[i]
+	flags := d.num(defKind|defOpen|defHasSuper|defInGroup, "flags of a type definition")
+	t.Kind, t.Open, t.HasSuper = abi.TypeKind(flags&defKind), flags&defOpen != 0, flags&defHasSuper != 0
+	if t.Kind > abi.KindArray || flags&defInGroup != 0 && i == 0 {
+		d.fail("flags of a type definition")
+		return
+	}
+	if flags&defInGroup != 0 {
+		t.Place = defs[i-1].Place + 1
+	}
+	if t.HasSuper {
+		if t.Super = d.num32("supertype"); t.Super >= i || defs[t.Super].Kind != t.Kind || !defs[t.Super].Open || defs[t.Super].Depth >= abi.MaxDepth {
+			d.fail("supertype")
+			return
+		}
+		t.Depth = defs[t.Super].Depth + 1
+	}
+	if t.Kind == abi.KindFunc {
+		return
+	}
+	t.Fields = list[abi.FieldType](d.count(3, "number of fields"))
+	for k := range t.Fields {
+		f := &t.Fields[k]
+		f.Mutable, f.Packed, f.Type = d.bool("mutability"), d.byte("packed"), d.valType()
+		if f.Packed != 0 && (f.Packed != 8 && f.Packed != 16 || f.Type != I32) {
+			d.fail("a packed field")
+		}
+	}
+	if t.Kind == abi.KindArray && len(t.Fields) != 1 {
+		d.fail("%d types of elements", len(t.Fields))
+	}
 }
 
 func (d *decoder) exceptions(x *Exceptions) {

@@ -154,6 +154,14 @@ func (m *Module) valTypes(visit func(*ValType)) {
 	for i := range m.Globals {
 		visit(&m.Globals[i].Type)
 	}
+	if m.Heap == nil {
+		return
+	}
+	for i := range m.Heap.Defs {
+		for k := range m.Heap.Defs[i].Fields {
+			visit(&m.Heap.Defs[i].Fields[k].Type)
+		}
+	}
 }
 
 // typed writes, if there are value types that say more than their class, how many, and for each how many others lie between it and the one before, and what it says: whether it
@@ -247,7 +255,10 @@ func EncodeMeta(m *Module) []byte {
 		e.str(m.Digests[i].Section)
 		e.b = append(e.b, m.Digests[i].Digest[:]...)
 	}
-	if m.Exceptions != nil {
+	if m.Heap != nil {
+		e.bool(m.Exceptions != nil)
+	}
+	if m.Exceptions != nil || m.Heap != nil {
 		e.bool(m.Fuel != nil)
 	}
 	if m.Fuel != nil {
@@ -257,8 +268,51 @@ func EncodeMeta(m *Module) []byte {
 	if m.Exceptions != nil {
 		e.exceptions(m.Exceptions)
 	}
+	if m.Heap != nil {
+		e.heap(m.Heap)
+	}
 	e.typed(m)
 	return e.finish()
+}
+
+// The flags of a type definition; the lowest bits are its kind.
+const (
+	defKind     = 3
+	defOpen     = 4
+	defHasSuper = 8
+	defInGroup  = 16 // it is not the first of its recursion group
+)
+
+// heap writes what the heap needs. Types of functions have their signatures elsewhere.
+func (e *encoder) heap(h *Heap) {
+	e.num32(h.Part)
+	e.count(len(h.Defs))
+	for i := range h.Defs {
+		t := &h.Defs[i]
+		flags := byte(t.Kind)
+		if t.Open {
+			flags |= defOpen
+		}
+		if t.HasSuper {
+			flags |= defHasSuper
+		}
+		if t.Place != 0 {
+			flags |= defInGroup
+		}
+		e.byte(flags)
+		if t.HasSuper {
+			e.num32(t.Super)
+		}
+		if t.Kind == abi.KindFunc {
+			continue
+		}
+		e.count(len(t.Fields))
+		for _, f := range t.Fields {
+			e.bool(f.Mutable)
+			e.byte(f.Packed)
+			e.valType(f.Type)
+		}
+	}
 }
 
 func (e *encoder) exceptions(x *Exceptions) {

@@ -104,7 +104,7 @@ type Export struct {
 
 // Module is the metadata of one module.
 type Module struct {
-	ABI  uint32 // abi.Version, or abi.FuelVersion if Fuel is not nil, or abi.ExceptionsVersion if Exceptions is not nil
+	ABI  uint32 // abi.Version, or abi.FuelVersion if Fuel is not nil, or abi.ExceptionsVersion if Exceptions is not nil, or abi.HeapVersion if Heap is not nil
 	Arch string // "x86-64"
 	CPU  string // the floor: "x86-64-v2"
 	Name string
@@ -145,6 +145,8 @@ type Module struct {
 	Fuel *Fuel
 	// Exceptions is not nil if code may throw or catch.
 	Exceptions *Exceptions
+	// Heap is not nil if the module has to do with the collected heap.
+	Heap *Heap
 }
 
 // Fuel says how code counts fuel.
@@ -163,6 +165,47 @@ type Exceptions struct {
 	Tags                              []Tag
 }
 
+// Heap is what code that has to do with the collected heap needs.
+type Heap struct {
+	// Part is the offset of the part of the instance data for the heap, the last one there.
+	Part uint32
+	// Defs are the types that the module defines, those of functions included, of which Types has the signatures. What Types has more are plain types of functions.
+	Defs []abi.TypeDef
+}
+
+// Records returns the records of the types. It calls poll for each, which may be nil.
+func (m *Module) Records(poll func()) *abi.Records {
+	defs := abi.Defs(m.Types)
+	if m.Heap != nil {
+		copy(defs, m.Heap.Defs)
+	}
+	return abi.RecordsOf(defs, poll)
+}
+
+// TypeKind returns the kind of a type.
+func (m *Module) TypeKind(i uint32) abi.TypeKind {
+	if m.Heap == nil || int(i) >= len(m.Heap.Defs) {
+		return abi.KindFunc
+	}
+	return m.Heap.Defs[i].Kind
+}
+
+// HelperSlot returns where in the instance data the slot of a helper is; ok is false if the module has none.
+func (m *Module) HelperSlot(h abi.Helper) (at uint32, ok bool) {
+	switch {
+	case h < abi.NumCommonHelpers:
+		return m.Helpers + 8*uint32(h), true
+	case h < abi.FirstHeapHelper:
+		if m.Exceptions == nil {
+			return 0, false
+		}
+		return m.Exceptions.Helpers + 8*uint32(h-abi.NumCommonHelpers), true
+	case m.Heap == nil:
+		return 0, false
+	}
+	return m.Heap.Part + 8*uint32(h-abi.FirstHeapHelper), true
+}
+
 // Tag is a tag of exceptions.
 type Tag struct {
 	Type   uint32 // index into Types; it has no results
@@ -179,6 +222,8 @@ func (m *Module) HasImports() bool {
 // version returns what ABI must be.
 func (m *Module) version() uint32 {
 	switch {
+	case m.Heap != nil:
+		return abi.HeapVersion
 	case m.Exceptions != nil:
 		return abi.ExceptionsVersion
 	case m.Fuel != nil:

@@ -90,8 +90,30 @@ func typed() *Module {
 	return m
 }
 
+// heaped is a module with structures, arrays and a recursion group.
+func heaped() *Module {
+	m := least()
+	array := abi.RefToKind(abi.KindArray, 2)
+	m.ABI, m.Types = abi.HeapVersion, []FuncType{{}, {}, {}, {Params: []ValType{array}}, {}}
+	m.Funcs[0].Type = 4
+	m.Heap = &Heap{Part: 208, Defs: []abi.TypeDef{
+		{Kind: abi.KindStruct, Open: true, Fields: []abi.FieldType{{Type: I32, Packed: 8, Mutable: true}, {Type: abi.AnyRef}}},
+		{Kind: abi.KindStruct, HasSuper: true, Depth: 1, NoDefault: 3, Fields: []abi.FieldType{{Type: I32, Packed: 8, Mutable: true}, {Type: abi.AnyRef}, {Type: array.NotNull()}}},
+		{Kind: abi.KindArray, Place: 1, Fields: []abi.FieldType{{Type: abi.RefToKind(abi.KindStruct, 1), Mutable: true}}},
+		{FuncType: FuncType{Params: []ValType{array}}},
+	}}
+	return m
+}
+
+// heapedMore is one that counts fuel and throws, too.
+func heapedMore() *Module {
+	m := heaped()
+	m.Fuel, m.Exceptions = &Fuel{Slack: true}, &Exceptions{Helpers: 96, Current: 128, Words: 2, TagSlots: 160, Tags: []Tag{{Type: 3}}}
+	return m
+}
+
 func TestRoundTrip(t *testing.T) {
-	for _, m := range []*Module{sample(), typed(), least(), without(), fuelled(Fuel{}), fuelled(Fuel{Slack: true, Costs: "call 7\n"})} {
+	for _, m := range []*Module{sample(), typed(), heaped(), heapedMore(), least(), without(), fuelled(Fuel{}), fuelled(Fuel{Slack: true, Costs: "call 7\n"})} {
 		got, err := Decode(Encode(m), sampleSizes)
 		if err != nil {
 			t.Fatal(err)
@@ -231,6 +253,41 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
+// TestInvalidHeap is TestInvalid for what the heap needs.
+func TestInvalidHeap(t *testing.T) {
+	for _, c := range []struct {
+		want   string
+		change func(*Module)
+	}{
+		{"part for the heap 0, at 480", func(m *Module) { m.Heap.Part = 480 }},
+		{"the part for the heap is not aligned", func(m *Module) { m.Heap.Part = 216 }},
+		{"6 type definitions for 5 types", func(m *Module) { m.Heap.Defs = append(m.Heap.Defs, make([]abi.TypeDef, 2)...) }},
+		{"flags of a type definition", func(m *Module) { m.Heap.Defs[0].Kind = 3 }},
+		{"flags of a type definition", func(m *Module) { m.Heap.Defs[0].Place = 1 }},
+		{"supertype", func(m *Module) { m.Heap.Defs[1].Super = 1 }},
+		{"supertype", func(m *Module) { m.Heap.Defs[0].HasSuper = true }}, // of itself
+		{"supertype", func(m *Module) { m.Heap.Defs[0].Open = false }},
+		{"supertype", func(m *Module) { m.Heap.Defs[0].Kind = abi.KindFunc }},
+		{"a packed field", func(m *Module) { m.Heap.Defs[0].Fields[0].Packed = 7 }},
+		{"a packed field", func(m *Module) { m.Heap.Defs[0].Fields[0].Type = I64 }},
+		{"0 types of elements", func(m *Module) { m.Heap.Defs[2].Fields = nil }},
+		{"type 2, which type 1 refers to", func(m *Module) { m.Heap.Defs[2].Place = 0 }},
+		{"type 5, which type 0 refers to", func(m *Module) { m.Heap.Defs[0].Fields[1].Type = abi.RefToKind(abi.KindArray, 5) }},
+		{"bytes after the end", func(m *Module) { m.ABI = abi.Version }},
+	} {
+		m := heaped()
+		c.change(m)
+		if _, err := Decode(Encode(m), sampleSizes); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v", c.want, err)
+		}
+	}
+	m := typed()
+	m.Globals[0].Type = abi.AnyRef
+	if _, err := Decode(Encode(m), sampleSizes); err == nil || !strings.Contains(err.Error(), "reference type") {
+		t.Errorf("anyref without a heap: %v", err)
+	}
+}
+
 // TestDamage: each flipped bit is noticed.
 func TestDamage(t *testing.T) {
 	s := Encode(sample())
@@ -278,10 +335,15 @@ func rehash(b []byte) []byte {
 // TestMutated changes random bytes of the payloads: Decode answers, and what it accepts
 // survives another round.
 func TestMutated(t *testing.T) {
-	s := Encode(typed())
+	for _, m := range []*Module{typed(), heapedMore()} {
+		testMutated(t, Encode(m))
+	}
+}
+
+func testMutated(t *testing.T, s Sections) {
 	r := rand.New(rand.NewPCG(1, 2))
 	accepted := 0
-	for range 20000 {
+	for range 10000 {
 		parts := [4][]byte{s.Meta, s.Traps, s.StackMaps, s.Calls}
 		p := &parts[r.IntN(4)]
 		*p = bytes.Clone(*p)
@@ -305,8 +367,10 @@ func TestMutated(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	s := Encode(typed())
-	f.Add(s.Meta, s.Traps, s.StackMaps, s.Calls)
+	for _, m := range []*Module{typed(), heapedMore()} {
+		s := Encode(m)
+		f.Add(s.Meta, s.Traps, s.StackMaps, s.Calls)
+	}
 	f.Fuzz(func(t *testing.T, a, b, c, d []byte) {
 		m, err := Decode(Sections{rehash(a), rehash(b), rehash(c), rehash(d)}, sampleSizes)
 		if err != nil {

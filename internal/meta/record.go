@@ -95,6 +95,9 @@ func (m *Module) RecordVersion() uint64 {
 	if m.Fuel != nil {
 		return abi.FuelVersion
 	}
+	if m.Heap != nil {
+		return abi.HeapVersion
+	}
 	if m.Exceptions != nil {
 		return abi.ExceptionsVersion
 	}

@@ -121,6 +121,10 @@ func (v *validator) instance() {
 		v.require(x.Current%16 == 0, "the exception is not aligned")
 		v.take(x.TagSlots, 8*uint64(len(x.Tags)), "slot of tag", 0)
 	}
+	if h := m.Heap; h != nil {
+		v.take(h.Part, uint64(abi.HeapTypes)+4*uint64(len(m.Types)), "part for the heap", 0)
+		v.require(h.Part%16 == 0, "the part for the heap is not aligned")
+	}
 }
 
 // exceptions checks the tags.
@@ -174,15 +178,39 @@ func (v *validator) limits(lo, hi, ceiling uint64, what string, i int) {
 	v.require(lo <= hi && hi <= ceiling, "limits %d and %d of %s %d", lo, hi, what, i)
 }
 
+// groupEnd returns the index behind the recursion group of type i, up to which it may refer to types.
+func (v *validator) groupEnd(i int) int {
+	if i++; v.m.Heap != nil {
+		for i < len(v.m.Heap.Defs) && v.m.Heap.Defs[i].Place != 0 {
+			i++
+		}
+	}
+	return i
+}
+
+// fields checks the types of fields.
+func (v *validator) fields() {
+	if v.m.Heap == nil {
+		return
+	}
+	for i := range v.m.Heap.Defs {
+		end := v.groupEnd(i)
+		for _, f := range v.m.Heap.Defs[i].Fields {
+			v.refersTo(f.Type, end, "type", i)
+		}
+	}
+}
+
 // entities checks types, memories, tables and globals but for their places.
 func (v *validator) entities() {
 	m := v.m
+	v.fields()
 	for i := range m.Types {
 		t := &m.Types[i]
 		v.require(len(t.Params) <= math.MaxUint16 && len(t.Results) <= math.MaxUint16, "type %d has too many parameters or results", i)
 		for _, types := range [2][]ValType{t.Params, t.Results} {
 			for _, x := range types {
-				v.refersTo(x, i+1, "type", i) // itself at most
+				v.refersTo(x, v.groupEnd(i), "type", i)
 			}
 		}
 	}

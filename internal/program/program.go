@@ -118,6 +118,9 @@ func check(m *meta.Module) (initialize bool, err error) {
 	if initialize, err = plain(m, initializeName); err != nil {
 		return false, err
 	}
+	if m.Heap != nil {
+		return false, &Error{"garbage collection (feature gc) in executables is not supported yet: write an image (-o NAME.img), which waot run executes"}
+	}
 	return initialize, checkImports(m)
 }
 

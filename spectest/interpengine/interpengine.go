@@ -34,9 +34,9 @@ type Engine struct {
 // Name is "interp", and the label.
 func (e *Engine) Name() string { return "interp" + e.Label }
 
-// Features returns the default set, and garbage collection.
+// Features returns the default set.
 func (e *Engine) Features() wasmfront.Features {
-	return wasmfront.DefaultFeatures | wasmfront.FeatureGC
+	return wasmfront.DefaultFeatures
 }
 
 // NewStore returns an empty store.

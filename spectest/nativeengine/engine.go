@@ -168,6 +168,9 @@ func (s *store) ExternNumber(ref uint64) (uint64, bool) {
 	return n, ok
 }
 
+// IsRefTo reports whether a reference is of type t, which has no index.
+func (s *store) IsRefTo(ref uint64, t abi.ValType) bool { return s.s.IsRefTo(ref, t) }
+
 func (s *store) Close() error {
 	s.s.Close()
 	for _, m := range s.modules {

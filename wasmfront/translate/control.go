@@ -330,6 +330,10 @@ func (t *Translator) tableFunc(op *wasmfront.Operator) clif.Value {
 	elem := t.m.TableType(op.Index2).Elem
 	if of, typed := elem.TypeIndex(); typed && t.m.IsSubType(of, op.Index) {
 		t.trapIfNull(callee, elem, abi.TrapUninitializedElement)
+	} else if t.m.Types[op.Index].Open {
+		t.trapIfNull(callee, elem, abi.TrapUninitializedElement)
+		is := t.b.RefTest(clif.FuncRef, callee, elem, abi.RefTo(op.Index).NotNull())
+		t.b.TrapIf(t.b.Icmp(clif.Eq, clif.I32, is, t.b.Iconst(clif.I32, 0)), abi.TrapBadSignature)
 	} else {
 		t.b.SigCheck(clif.SigIndex(op.Index), callee)
 	}

@@ -122,8 +122,9 @@ func (t *Translator) length(array clif.Value) clif.Value {
 func (t *Translator) element() (array, index clif.Value) {
 	at := t.pop()
 	array = t.pop()
-	n := t.length(array)
-	return array, t.b.Bound(t.wide(at), n, abi.TrapArrayOutOfBounds)
+	n := t.b.Unary(clif.OpArrayLen, clif.I32, array)
+	t.b.TrapIf(t.b.Icmp(clif.Uge, clif.I32, at, n), abi.TrapArrayOutOfBounds)
+	return array, t.wide(at)
 }
 
 func (t *Translator) arrayGet(op *wasmfront.Operator, h *handler) {
@@ -174,10 +175,25 @@ func (t *Translator) i31Get(op *wasmfront.Operator, h *handler) {
 
 // is returns whether x, which is of the type that op has before the cast, is of the type that it asks for, an i32.
 func (t *Translator) is(op *wasmfront.Operator, x clif.Value) clif.Value {
-	if t.m.Matches(op.From, op.Type) {
+	from, want := op.From, op.Type
+	// Types are a tree: if neither type is within the other, only null can be of both.
+	nullOnly := want.IsBottom() || !t.m.Matches(want.NotNull(), from.OrNull())
+	switch isNull := func() clif.Value { return t.isNull(x) }; {
+	case t.m.Matches(from, want):
 		return t.b.Iconst(clif.I32, 1)
+	case t.m.Matches(from.NotNull(), want): // from may be null
+		return t.b.Icmp(clif.Eq, clif.I32, isNull(), t.b.Iconst(clif.I32, 0))
+	case nullOnly && (want.IsNotNull() || from.IsNotNull()):
+		return t.b.Iconst(clif.I32, 0)
+	case nullOnly:
+		return isNull()
+	case want.IsNotNull() || from.IsNotNull():
+		return t.b.RefTest(t.f.TypeOf(x), x, from, want.NotNull())
+	case from.IsObject():
+		return t.b.RefTest(t.f.TypeOf(x), x, from, want)
+	default:
+		return t.b.Binary(clif.OpBor, clif.I32, isNull(), t.b.RefTest(t.f.TypeOf(x), x, from, want.NotNull()))
 	}
-	return t.b.RefTest(t.f.TypeOf(x), x, op.From, op.Type)
 }
 
 func (t *Translator) refTest(op *wasmfront.Operator, _ *handler) { t.push(t.is(op, t.pop())) }

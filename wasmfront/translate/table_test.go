@@ -22,7 +22,7 @@ func TestHandlers(t *testing.T) {
 	for _, op := range wasmfront.Opcodes() {
 		known[op] = true
 		info, h := op.Info(), tr.handlerOf(op)
-		if want := info.Feature&^(wasmfront.DefaultFeatures|wasmfront.FeatureGC) == 0; want != (h.run != nil) {
+		if want := info.Feature&^wasmfront.DefaultFeatures == 0; want != (h.run != nil) {
 			t.Errorf("%v (%v): has a handler: %v", op, info.Feature, !want)
 		}
 		if (h.run != nil) != (info.Effects != effect.Unknown) {

@@ -229,9 +229,9 @@ func TestEveryOpcode(t *testing.T) {
 	}
 }
 
-// withoutSIMD is what is accepted by default but for vectors, multiple memories, typed function references, tail calls and exceptions.
+// withoutSIMD is what is accepted by default but for vectors, multiple memories, typed function references, tail calls, exceptions and garbage collection.
 const withoutSIMD = wasmfront.DefaultFeatures &^ (wasmfront.FeatureSIMD | wasmfront.FeatureRelaxedSIMD | wasmfront.FeatureMultiMemory | wasmfront.FeatureFunctionReferences |
-	wasmfront.FeatureTailCall | wasmfront.FeatureExceptions | wasmfront.FeatureLegacyExceptions)
+	wasmfront.FeatureTailCall | wasmfront.FeatureExceptions | wasmfront.FeatureLegacyExceptions | wasmfront.FeatureGC)
 
 // TestRefusedTypes checks the refusals that are not of operators.
 func TestRefusedTypes(t *testing.T) {

@@ -20,7 +20,7 @@ type (
 	match      = backend.Match
 )
 
-// heap implements backend.Target.Heap: addr + offset in a memory. The index, an i32, is
+// heap implements backend.Target.Memory: addr + offset in a memory. The index, an i32, is
 // zero-extended in its register, and offset < 2^32, so base + index + offset stays in the
 // reservation. The sum must be exact: it is formed in 64 bits, and the 32-bit operation that computes addr is
 // folded only if it cannot wrap. A larger offset is out of bounds whatever the index is.

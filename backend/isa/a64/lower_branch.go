@@ -63,6 +63,10 @@ func compare(l *lower, d *clif.InstData, v clif.Value) comparison {
 		return compareFloat(l, d)
 	case clif.OpRefIsNull:
 		return compareZero(l, d.Type, d.ArgA(), clif.Eq)
+	case clif.OpRefEq:
+		return compareEqual(8, l.Use(d.ArgA()), l.Use(d.ArgB()))
+	case clif.OpRefTest:
+		return compareRefTest(l, d)
 	}
 	t, cc := d.Type, d.IntCC()
 	x, y := d.ArgA(), d.ArgB()

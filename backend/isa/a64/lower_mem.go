@@ -32,9 +32,9 @@ func storeForm(t clif.Type, bytes int) backend.Form {
 	return backend.Form{Op: asm.Str, Size: uint8(bytes)}
 }
 
-// putFull implements backend.Target.Put.
-func putFull(l *lower, t clif.Type, a amode, v clif.Value) {
-	store(l, storeForm(t, t.Bits()/8), a, v)
+// storeLow implements backend.Target.Put.
+func storeLow(l *lower, t clif.Type, bytes int, a amode, v clif.Value) {
+	store(l, storeForm(t, bytes), a, v)
 }
 
 // store appends a store of v at a. Zero has a register of its own.
@@ -91,11 +91,10 @@ func zeroRow(op backend.Op) backend.Op {
 func lowerStore(l *lower, i clif.Inst, d *clif.InstData) {
 	t, v := d.Type, d.ArgB()
 	bytes := d.Access().Bytes(t)
-	f := storeForm(t, bytes)
 	if t.IsInt() && bytes < 8 {
 		v = l.Narrow(v, bytes)
 	}
-	store(l, f, heap(l, i, d), v)
+	storeLow(l, t, bytes, heap(l, i, d), v)
 }
 
 // sum implements backend.Target.Sum.

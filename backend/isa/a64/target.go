@@ -43,7 +43,7 @@ const (
 
 // common are the rows that backend uses.
 var common = backend.CommonRows{
-	Copy: asm.Mov, Sext8: asm.Sxtb, Sext16: asm.Sxth, Sext32: asm.Sxtw, ShlImm: asm.LslImm, Lea: asm.Lea,
+	Copy: asm.Mov, Sext8: asm.Sxtb, Sext16: asm.Sxth, Sext32: asm.Sxtw, ShlImm: asm.LslImm, AndImm: asm.AndImm, Lea: asm.Lea,
 	Store:    [regalloc.NumClasses]backend.Op{regalloc.Int: asm.Str, regalloc.Float: asm.Fstr},
 	IntConst: asm.MovImm, Instance: asm.Adrp, StoreZero: asm.StrZero,
 	Charge: opCharge, ChargeBy: opChargeBy,
@@ -71,8 +71,9 @@ func newTarget(features asm.Feature, reserved regalloc.PRegSet, resumes bool) *b
 		Name: "aarch64", Env: env(reserved), Conv: &abi.A64, Buffer: bufferTarget(resumes), Shapes: asm.Shapes(), Common: common, Features: uint32(features),
 		Selection: backend.Selection{
 			Rules: machineRules(), Lower: backend.Lowerings(&lowerings, &vectorLowerings), Loads: &loads, MaxDisp: 4095 * 8, HoistAll: true,
-			Heap: heap, VectorConst: vectorConst, Put: putFull, Sum: sum, Compare: compare,
+			Memory: heap, VectorConst: vectorConst, Put: storeLow, Sum: sum, Compare: compare,
 		},
+		Heap:     objects,
 		Emission: backend.Emission{Emit: emitInst, Landing: landing(asm.BtiJ), EntryUse: tab32},
 		Framing: backend.Framing{
 			Entry: landing(asm.BtiC), SetUp: FrameSetup[:], LowerStack: lowerStack, TailCallee: asm.X9,

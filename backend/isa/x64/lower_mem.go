@@ -46,13 +46,8 @@ func storedBits(x int64, bytes int) (int64, bool) {
 	return x, fits(x)
 }
 
-// putFull implements backend.Target.Put.
-func putFull(l *lower, t clif.Type, a amode, v clif.Value) {
-	store(l, t, int(l.Full(t).Size), a, v)
-}
-
-// store appends a store of the low bytes of v, of type t, at a.
-func store(l *lower, t clif.Type, bytes int, a amode, v clif.Value) {
+// storeLow implements backend.Target.Put.
+func storeLow(l *lower, t clif.Type, bytes int, a amode, v clif.Value) {
 	if _, ok := l.Fold(RuleStoreImm, t, v, bytes); ok {
 		k, _ := constBits(&l.Query, v, bytes)
 		storeImm(l, asm.MovStoreImm, uint8(bytes), a, k)
@@ -73,7 +68,7 @@ func lowerStore(l *lower, i clif.Inst, d *clif.InstData) {
 	if t.IsInt() && bytes < 8 {
 		v = l.Narrow(v, bytes)
 	}
-	store(l, t, bytes, heap(l, i, d), v)
+	storeLow(l, t, bytes, heap(l, i, d), v)
 }
 
 // modifyRows are the rows that change memory, by opcode: with a register, with an immediate.

@@ -36,7 +36,7 @@ const loopAlign = 16
 
 // common are the rows that backend uses.
 var common = backend.CommonRows{
-	Copy: asm.Mov, Sext8: asm.Movsx8, Sext16: asm.Movsx16, Sext32: asm.Movsx32, ShlImm: asm.ShlImm, Lea: asm.Lea,
+	Copy: asm.Mov, Sext8: asm.Movsx8, Sext16: asm.Movsx16, Sext32: asm.Movsx32, ShlImm: asm.ShlImm, AndImm: asm.AndImm, Lea: asm.Lea,
 	Store:    [regalloc.NumClasses]backend.Op{regalloc.Int: asm.MovStore, regalloc.Float: asm.MovfStore},
 	IntConst: asm.MovImm, Zero: asm.Zero, StoreZero: asm.MovStoreImm, StoreImm: asm.MovStoreImm, Swap: asm.Xchg,
 	Charge: opCharge, ChargeBy: opChargeBy,
@@ -64,8 +64,9 @@ func newTarget(features asm.Feature, reserved regalloc.PRegSet, resumes bool) *b
 		Name: "x86-64", Env: env(reserved), Conv: &abi.X64, Buffer: bufferTarget(resumes), Shapes: asm.Shapes(), Common: common, Features: uint32(features | V2),
 		Selection: backend.Selection{
 			Rules: machineRules(), Lower: backend.Lowerings(&lowerings, &vectorLowerings), Loads: &loads, MaxDisp: math.MaxInt32,
-			Heap: heap, VectorConst: vectorConst, Put: putFull, Sum: sum, Compare: compare,
+			Memory: heap, VectorConst: vectorConst, Put: storeLow, Sum: sum, Compare: compare,
 		},
+		Heap:     objects,
 		Emission: backend.Emission{Emit: emitInst, EntryUse: tab32, TablesBehind: true},
 		Framing: backend.Framing{
 			Entry: asm.Endbr64[:], SetUp: FrameSetup[:], LowerStack: lowerStack, TailCallee: asm.R11,

@@ -32,6 +32,7 @@ type Config struct {
 	Typed    bool          // the programs have typed function references, and no vectors
 	Tails    bool          // the programs have tail calls
 	Throws   bool          // the programs have exceptions, those of odd seeds of the legacy proposal too, which the judge does not know: then the CLIF interpreter judges
+	GC       bool          // the programs have structures and arrays, which the CLIF interpreter judges; those that are not long run with a collection for each object, too
 	For      time.Duration // ends the campaign earlier; 0 does not
 	Workers  int           // 0 means 1
 	Targets  []string
@@ -151,6 +152,7 @@ type Figures struct {
 	Cut                                    int // modules compared up to a stack overflow only, as host calls show how deep it was
 	Starts                                 int // of processes
 	PeakBytes                              uint64
+	Counts                                 randprog.Counts // of what programs count themselves
 	Elapsed                                time.Duration
 	Variants                               []string
 	Failures                               []Failure
@@ -203,6 +205,7 @@ func (f *Figures) add(g *Figures) {
 	f.OutOfSteps += g.OutOfSteps
 	f.Unjudged += g.Unjudged
 	f.Cut += g.Cut
+	f.Counts.Add(g.Counts.Names, g.Counts.Sums)
 	f.Failures = append(f.Failures, g.Failures...)
 }
 
@@ -222,6 +225,9 @@ func (f *Figures) String() string {
 	fmt.Fprintf(&b, "modules for which the CLIF interpreter ran out of steps: %d\n", f.OutOfSteps)
 	fmt.Fprintf(&b, "modules that the judge does not know: %d\n", f.Unjudged)
 	fmt.Fprintf(&b, "modules that show the host how deep the stack is, compared up to its overflow: %d\n", f.Cut)
+	if f.Counts.Names != nil {
+		fmt.Fprintf(&b, "%v\n", &f.Counts)
+	}
 	fmt.Fprintf(&b, "differences: %d\n", len(f.Failures))
 	for i := range f.Failures {
 		x := &f.Failures[i]
@@ -298,6 +304,8 @@ func (cfg *Config) program(seed uint64) *randprog.Program {
 		return randprog.GenerateTyped(seed, false)
 	case cfg.Tails:
 		return randprog.GenerateTails(seed)
+	case cfg.GC:
+		return randprog.GenerateGC(seed, seed%2 == 1, false)
 	case cfg.Throws:
 		return randprog.GenerateExceptions(seed/2, seed%2 > 0, false)
 	case cfg.Vectors:
@@ -366,10 +374,11 @@ func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 	if err != nil {
 		return f, err
 	}
+	run := p
 	fail := func(v *Variant, name string, got *randprog.Outcome) {
 		if d := got.Diff(want); d != "" {
 			x := Failure{Seed: seed, Variant: name, Diff: d, Size: len(p.Wasm)}
-			w.investigate(ctx, p, v, &x)
+			w.investigate(ctx, run, v, &x)
 			f.Failures = append(f.Failures, x)
 		}
 		if got.Cut(want) {
@@ -391,25 +400,63 @@ func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 	fail(nil, Interpreter, plain)
 	want = randprog.Reference(want, plain)
 	fail(optimised(), optimised().Name, w.interpret(p, optimised(), nil, interp.Options{Context: ctx, MaxSteps: 8 * wholeLimits.MaxSteps}))
-	for _, m := range w.machines {
-		list, err := w.onMachine(m, p, m.variants, nil)
-		if err != nil {
-			return f, fmt.Errorf("%s: %w", m.target, err)
+	ways := []*randprog.Program{p}
+	if w.cfg.GC {
+		f.traps(plain)
+		f.countOperators(seed)
+		if !randprog.Run(&interpengine.Engine{Options: collectingLimits}, p).TooLong() {
+			moving := *p
+			moving.CollectAlways = true
+			ways = append(ways, &moving)
 		}
-		for i, got := range list {
-			if got == nil {
-				f.Unsupported++
-				continue
+	}
+	for _, run = range ways {
+		for _, m := range w.machines {
+			list, err := w.onMachine(m, run, m.variants, nil)
+			if err != nil {
+				return f, fmt.Errorf("%s: %w", m.target, err)
 			}
-			fail(&m.variants[i], m.variants[i].Name, got)
+			for i, got := range list {
+				if got == nil {
+					f.Unsupported++
+					continue
+				}
+				fail(&m.variants[i], m.variants[i].Name+collecting(run), got)
+			}
 		}
 	}
 	return f, nil
 }
 
+// collectingLimits bound programs that run with a collection for each object, as each takes time in proportion to what lives.
+var collectingLimits = interp.Options{MaxSteps: 60_000}
+
+// collecting says in the name of a variant that it does so.
+func collecting(p *randprog.Program) string {
+	if p.CollectAlways {
+		return " collecting always"
+	}
+	return ""
+}
+
+// countOperators counts what the program of a seed does by the counters that the generator puts into it.
+func (f *Figures) countOperators(seed uint64) {
+	p := randprog.GenerateGC(seed, seed%2 == 1, true)
+	f.Counts.Add(p.Counters, randprog.Run(&interpengine.Engine{}, p).Counts)
+}
+
+// traps counts the calls that trapped.
+func (f *Figures) traps(o *randprog.Outcome) {
+	for i := range o.Calls {
+		if o.Calls[i].Trapped() {
+			f.Traps, f.Trapping = f.Traps+1, 1
+		}
+	}
+}
+
 // judge returns the outcome under the judge, and describes the program; nil if the judge does not know it, or panics itself, as it does for some exceptions.
 func (w *worker) judge(ctx context.Context, p *randprog.Program, f *Figures, seed uint64) (*randprog.Outcome, error) {
-	if w.cfg.Throws && seed%2 > 0 {
+	if w.cfg.GC || w.cfg.Throws && seed%2 > 0 {
 		return nil, nil
 	}
 	want, _, err := randprog.Judge(ctx, p)

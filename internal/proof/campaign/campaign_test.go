@@ -177,6 +177,24 @@ func TestThrows(t *testing.T) {
 	}
 }
 
+// TestGC is TestCampaign with structures and arrays: each module runs twice, unless it is long, and says what it has executed.
+func TestGC(t *testing.T) {
+	targets, command := commands(t)
+	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](2, 3, 20))
+	f, err := campaign.Run(t.Context(), campaign.Config{N: n, GC: true, Workers: 2, Targets: targets, Command: command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%v", f)
+	variants := 2
+	for _, target := range targets {
+		variants += len(campaign.Variants(target))
+	}
+	if len(f.Failures) > 0 || f.Unsupported > 0 || f.OutOfSteps > 0 || f.Modules != int(n) || f.Compared <= f.Calls*variants || f.Counts.Of("struct.new") == 0 || f.Counts.Of(randprog.FunctionsEnded) == 0 {
+		t.Error("see above")
+	}
+}
+
 // TestResumedInlined: in some random modules a function that can be resumed, or one that it is inlined in, is copied where it was resumed.
 func TestResumedInlined(t *testing.T) {
 	modules, copied := 0, 0

@@ -66,6 +66,7 @@ func Serve(r io.Reader, w io.Writer) error {
 			p := q.Program
 			e, env := q.Env.engine(object)
 			p.Env, p.Wasm = env, object
+			e.Config.CollectAlways = p.CollectAlways
 			watchdog := time.AfterFunc(maxRun, func() { os.Exit(1) })
 			o := randprog.Run(e, &p)
 			watchdog.Stop()

@@ -16,23 +16,31 @@ import (
 // exceptionEngines are what is under test with exceptions: beside the usual ones each allocator, and each option that changes what is around calls.
 func exceptionEngines() []spectest.Engine {
 	list := engines()
-	for _, v := range []struct {
-		name  string
-		level opt.Level
-		set   func(*compile.Options)
-	}{
+	for _, v := range compilations() {
+		e := nativeengine.New(v.level)
+		v.set((*compile.Options)(&e.Options))
+		list = append(list, variant{e, v.name})
+	}
+	return list
+}
+
+// compilation is a way to compile.
+type compilation struct {
+	name  string
+	level opt.Level
+	set   func(*compile.Options)
+}
+
+// compilations are each allocator, and each option that changes what is around calls.
+func compilations() []compilation {
+	return []compilation{
 		{"ssa", opt.O1, func(o *compile.Options) { o.Regalloc = "ssa" }},
 		{"local", opt.O1, func(o *compile.Options) { o.Regalloc = "local" }},
 		{"linear", opt.O0, func(o *compile.Options) { o.Regalloc = "linear" }},
 		{"bounds", opt.O1, func(o *compile.Options) { o.ExplicitBounds = true }},
 		{"inlining", opt.O1, func(o *compile.Options) { o.EagerInlining, o.Verify = true, true }},
 		{"no-spectre, deterministic", opt.O1, func(o *compile.Options) { o.NoSpectre, o.Deterministic, o.Regalloc = true, true, "ssa" }},
-	} {
-		e := nativeengine.New(v.level)
-		v.set((*compile.Options)(&e.Options))
-		list = append(list, variant{e, v.name})
 	}
-	return list
 }
 
 // variant is an engine with a name that says what is special about it.

@@ -58,7 +58,7 @@ func TestMutants(t *testing.T) {
 }
 
 // judged are the features of mutants: those that wazero knows too.
-const judged = wasmfront.DefaultFeatures &^ wasmfront.FeatureLegacyExceptions
+const judged = wasmfront.DefaultFeatures &^ (wasmfront.FeatureLegacyExceptions | wasmfront.FeatureGC)
 
 // mutant is the mutated program of a seed; nil if no mutation found is valid.
 func mutant(seed uint64) *randprog.Program {

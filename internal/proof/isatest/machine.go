@@ -217,14 +217,14 @@ var tests = []struct {
 	{"FarInstance", testFarInstance},
 }
 
-// testComplete: every opcode has a lowering but nop and uextend, which the driver handles, and those on the collected heap, which no machine has yet.
+// testComplete: every opcode has a lowering but nop and uextend, which the driver handles.
 func testComplete(t *testing.T, on *Machine) {
 	target, err := on.Target(on.Levels[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	for op := clif.Opcode(0); op < clif.NumOpcodes; op++ {
-		if has := target.Lower[op] != nil; has == (op == clif.OpNop || op == clif.OpUextend || op.IsOfHeap()) {
+		if has := target.Lower[op] != nil; has == (op == clif.OpNop || op == clif.OpUextend) {
 			t.Errorf("%v: lowering %v", op, has)
 		}
 	}

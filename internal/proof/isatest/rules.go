@@ -435,7 +435,7 @@ func (g *ruleBuilder) inst(p *pattern.Pattern, t clif.Type) clif.Value {
 	if p.AnyType {
 		op := pickOne(g.rng, g.opcodes(p)...)
 		for t = pickOne(g.rng, scalars...); !onVectors(op) && !op.Info().Types.Has(t); {
-			t = pickOne(g.rng, append(scalars, clif.FuncRef)...)
+			t = pickOne(g.rng, append(scalars, clif.FuncRef, clif.Ref)...)
 		}
 		t = g.typeFor(op, t)
 	}
@@ -459,6 +459,9 @@ func (g *ruleBuilder) inst(p *pattern.Pattern, t clif.Type) clif.Value {
 	case clif.OpRefIsNull:
 		return g.Unary(op, clif.FuncRef, g.Entity(clif.OpTableGet, clif.FuncRef, 0, g.Iconst(clif.I64, 3)))
 	}
+	if op == clif.OpRefEq || op == clif.OpRefTest {
+		return g.compareRefs(op)
+	}
 	if op.Info().Format == clif.FormatUnary {
 		return g.Unary(op, t, g.value(&p.Args[0], g.operandType(op, t)))
 	}
@@ -467,6 +470,15 @@ func (g *ruleBuilder) inst(p *pattern.Pattern, t clif.Type) clif.Value {
 		x, y = y, x
 	}
 	return g.Binary(op, t, x, y)
+}
+
+// compareRefs makes a comparison of small integers.
+func (g *ruleBuilder) compareRefs(op clif.Opcode) clif.Value {
+	x := g.Unary(clif.OpRefI31, clif.Ref, g.leaf(clif.I32))
+	if op == clif.OpRefTest {
+		return g.RefTest(clif.Ref, x, abi.AnyRef, abi.I31Ref.NotNull())
+	}
+	return g.Binary(op, clif.Ref, x, g.Unary(clif.OpRefI31, clif.Ref, g.leaf(clif.I32)))
 }
 
 // property makes a value that may have the named property.

@@ -78,6 +78,7 @@ var covers = map[string][]run{
 	"internal/abi":        {here, filesX64, filesA64, onX64, onA64, objects, inProcess, suite},
 	"internal/cost":       {here, commands},
 	"internal/effect":     {{pkg: "clif"}, {pkg: "wasmfront"}, translation, midEnd, objects},
+	"internal/gcheap":     {here, inProcess},
 	"internal/gcpace":     {here, objects},
 	"internal/input":      {here, commands},
 	"internal/inspect":    {here, commands},

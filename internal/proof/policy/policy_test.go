@@ -82,6 +82,7 @@ internal/reloc:
 internal/stop:
 internal/quote:
 internal/meta: internal/abi
+internal/gcheap: internal/abi
 regalloc: internal/stop
 machbuffer: internal/reloc internal/stop
 objfile: internal/abi internal/reloc internal/stop
@@ -129,7 +130,7 @@ internal/image: internal/meta internal/reloc
 internal/link: internal/image objfile internal/quote
 internal/cruntime/mkblob: objfile
 host/hosterr:
-host/inproc: host/hosterr internal/image internal/quote
+host/inproc: host/hosterr internal/image internal/gcheap internal/quote
 host/loaded: host/inproc
 host/load: host/inproc internal/link
 host/sign:
@@ -413,7 +414,7 @@ func TestWords(t *testing.T) {
 // TestDeadCode: the lists of functions that nothing reaches, which .ci/run compares with what the tool finds, have
 // not grown, but by functions of the public interface that no program of ours calls, by those that assembly calls, and by what makes a type one of an interface. Lower the numbers as they shrink.
 func TestDeadCode(t *testing.T) {
-	for list, most := range map[string]int{"programs.txt": 94, "tests.txt": 26} {
+	for list, most := range map[string]int{"programs.txt": 95, "tests.txt": 26} {
 		data, err := os.ReadFile("../deadcode/" + list)
 		if err != nil {
 			t.Fatal(err)

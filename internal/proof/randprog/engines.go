@@ -118,6 +118,13 @@ func runIn(e spectest.Engine, p *Program, o *Outcome) error {
 		t := map[clif.Type]byte{clif.F32: 'f', clif.F64: 'd'}[v.Type]
 		o.Globals = append(o.Globals, p.anyNaN(t, v.Bits))
 	}
+	for _, c := range p.Counters {
+		v, err := inst.Get(c)
+		if err != nil {
+			return err
+		}
+		o.Counts = append(o.Counts, v.Bits)
+	}
 	o.Memory = bytes.Clone(memoryOf(inst))
 	o.Fuel = fuelLeft(s)
 	if p.Counter != "" {

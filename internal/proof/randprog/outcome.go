@@ -22,6 +22,8 @@ type Outcome struct {
 	Memory  []byte
 	// Fuel is how much is left, of engines that have some.
 	Fuel int64
+	// Counts are the values of Program.Counters; Diff does not compare them.
+	Counts []uint64
 	// Overflow is where the first call ended for want of stack; nil if none did.
 	Overflow *Moment
 }

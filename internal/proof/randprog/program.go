@@ -17,6 +17,10 @@ type Program struct {
 	AnyNaN    bool // results and globals that are NaNs may be any
 	// Counter is an exported global of type i64 that says how much fuel is left, where the store does not know. The host does not write it.
 	Counter string
+	// Counters are exported globals of type i64 that Outcome.Counts has.
+	Counters []string
+	// CollectAlways is for engines that can collect garbage whenever code makes an object.
+	CollectAlways bool
 }
 
 // Generate makes the program of a seed; configurations take turns.
@@ -58,6 +62,15 @@ func GenerateExceptions(seed uint64, legacy, vectors bool) *Program {
 	return FromGenerator(wasmgen.Generate(seed, exceptions(seed, legacy, vectors, false)), seed%2 == 1)
 }
 
+// GenerateGC makes the program of a seed with structures and arrays, which the judge does not know. host says that its environment is the host's; counts is
+// wasmgen.Config.Counts.
+func GenerateGC(seed uint64, host, counts bool) *Program {
+	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{GC: true, Counts: counts,
+		Vectors: seed%4 == 1, Exceptions: seed%5 > 2, Tails: seed%7 > 4, TypedRefs: seed%7 == 2, TypedAll: true, Small: seed%2 > 0,
+		NoTraps: seed%3 != 0, Size: []int{60, 200, 400, 400, 800}[seed/3%5],
+	}), host)
+}
+
 func exceptions(seed uint64, legacy, vectors, own bool) wasmgen.Config {
 	return wasmgen.Config{Exceptions: !legacy || seed%4 > 1, Legacy: legacy, Vectors: vectors, OwnTags: own, Tails: seed%7 > 4,
 		NoTraps: seed%3 != 0, LateNaNs: seed%4 > 1, Size: []int{20, 60, 120, 120, 250}[seed/3%5], Small: seed%5 > 2}
@@ -65,7 +78,7 @@ func exceptions(seed uint64, legacy, vectors, own bool) wasmgen.Config {
 
 // FromGenerator returns a generated program, with its own environment or that of the host.
 func FromGenerator(g *wasmgen.Program, host bool) *Program {
-	p := &Program{Wasm: g.Wasm, Env: g.Env, Calls: g.Calls, Globals: g.Globals, AnyNaN: g.AnyNaN}
+	p := &Program{Wasm: g.Wasm, Env: g.Env, Calls: g.Calls, Globals: g.Globals, AnyNaN: g.AnyNaN, Counters: g.Counters}
 	if host {
 		p.Env = HostEnv(g.Tags)
 	}
@@ -78,7 +91,7 @@ func (p *Program) With(wasm []byte) *Program {
 	q.Wasm = wasm
 	q.AnyNaN = p.AnyNaN || !bytes.Equal(wasm, p.Wasm)
 	has := map[string]bool{}
-	m, err := wasmfront.Decode(wasm, wasmfront.DefaultFeatures)
+	m, err := wasmfront.Decode(wasm, wasmfront.DefaultFeatures|wasmfront.FeatureGC)
 	if err == nil {
 		for i := range m.Exports {
 			has[m.Exports[i].Name] = true

@@ -30,7 +30,7 @@ func (g *gen) declareClosed() {
 	nulls := g.r.IntN(3)
 	for range tableLen {
 		i := g.r.IntN(len(g.funcs))
-		for one >= 0 && g.funcs[i] != g.funcs[one] {
+		for one >= 0 && !g.sameFuncType(i, one) {
 			i = (i + 1) % len(g.funcs)
 		}
 		if g.r.IntN(4) < nulls {
@@ -80,7 +80,7 @@ func (f *fgen) closedCall() {
 	default:
 		f.small(tableLen)
 	}
-	f.opIndex(wasmfront.OpCallIndirect, f.typeIndex(f.funcs[i]), closedTable)
+	f.opIndex(wasmfront.OpCallIndirect, f.funcType(i), closedTable)
 	f.consume(f.funcs[i].results)
 }
 
@@ -100,16 +100,16 @@ func (f *fgen) readAgain() {
 	switch r := &f.reads[f.r.IntN(len(f.reads))]; r.op {
 	case wasmfront.OpGlobalGet, wasmfront.OpTableSize, wasmfront.OpMemorySize:
 		f.opIndex(r.op, r.at)
-		f.consume(string(r.typ))
+		f.consume(string([]byte{r.typ}))
 	case wasmfront.OpTableGet:
 		f.konst('i', uint64(r.at))
 		f.opIndex(r.op, 1)
-		f.consume(string(r.typ))
+		f.consume(string([]byte{r.typ}))
 	default:
 		f.opIndex(wasmfront.OpLocalGet, r.at)
 		f.op(r.op)
 		f.b = append(f.b, r.b...)
-		f.consume(string(r.typ))
+		f.consume(string([]byte{r.typ}))
 	}
 }
 

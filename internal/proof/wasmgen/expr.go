@@ -62,12 +62,16 @@ func (g *gen) function(s sig) []byte {
 	if g.cfg.throws() { // enough that some are in registers which calls keep, and some are not
 		f.locals = append(f.locals, g.typeList(g.length(20), "iillfdrx")...)
 	}
+	f.nullLocals()
 	f.busy = make([]bool, len(f.locals))
 	f.labels = []label{{types: s.results}}
 	f.burnFuel()
+	f.countEvent(countEntered)
+	f.neverNullLocals()
 	for f.budget > 0 {
 		f.statement()
 	}
+	f.countEvent(countEnded)
 	if !f.tailCall() {
 		f.produceAll(s.results)
 	}
@@ -79,13 +83,14 @@ func (g *gen) function(s sig) []byte {
 func (f *fgen) localTypes() []byte {
 	var decl [][]byte
 	for _, t := range f.locals[len(f.sig.params):] {
-		decl = append(decl, []byte{1, valTypes[t]})
+		decl = append(decl, append([]byte{1}, f.valType(t)...))
 	}
 	return vec(decl...)
 }
 
 func (f *fgen) op(op wasmfront.Opcode) {
 	f.budget--
+	f.count(op)
 	prefix, n := op.Encoding()
 	if prefix == 0 {
 		f.b = append(f.b, byte(n))
@@ -112,6 +117,9 @@ func (f *fgen) chance(n int) bool { return f.r.IntN(n) == 0 }
 
 // local returns a local of type t that may be written, new if need be.
 func (f *fgen) local(t byte) int {
+	if t >= firstRef {
+		return f.localRef(t)
+	}
 	n := 0
 	pick := -1
 	for i, lt := range f.locals {
@@ -168,13 +176,13 @@ func (f *fgen) keepOne(types string, t byte) {
 	if at == 0 {
 		return
 	}
-	l := f.local(t)
+	l := f.localFor(t)
 	f.opIndex(wasmfront.OpLocalSet, l)
 	busy := f.busy[l]
 	f.busy[l] = true
 	f.consume(types[:at])
 	f.busy[l] = busy
-	f.opIndex(wasmfront.OpLocalGet, l)
+	f.get(l, t)
 }
 
 const maxDepth = 6
@@ -183,6 +191,10 @@ const maxDepth = 6
 func (f *fgen) produce(t byte) {
 	f.depth++
 	defer func() { f.depth-- }()
+	if t >= firstRef || f.cfg.GC && (t == 'r' || t == 'x') && f.chance(2) {
+		f.object(t)
+		return
+	}
 	if t == 'r' || t == 'x' {
 		f.reference(t)
 		return
@@ -198,6 +210,9 @@ func (f *fgen) produce(t byte) {
 	n := f.r.IntN(100)
 	if f.cfg.Vectors && t != 'v' && n >= 88 && f.chance(2) {
 		f.vector(t)
+		return
+	}
+	if f.cfg.GC && f.chance(4) && f.heapNumber(t) {
 		return
 	}
 	switch {
@@ -238,6 +253,10 @@ func (f *fgen) produce(t byte) {
 }
 
 func (f *fgen) leaf(t byte) {
+	if t >= firstRef {
+		f.simpleRef(t)
+		return
+	}
 	if f.chance(2) {
 		if t == 'v' {
 			f.vectorConst(f.vectorBits())
@@ -499,7 +518,7 @@ func (f *fgen) call(i int) {
 	if f.smallAt == 0 && f.chance(3) {
 		f.produceAll(s.params)
 		table := f.tableWith(i)
-		f.opIndex(wasmfront.OpCallIndirect, f.typeIndex(s), table)
+		f.opIndex(wasmfront.OpCallIndirect, f.funcType(i), table)
 		return
 	}
 	f.produceAll(s.params)

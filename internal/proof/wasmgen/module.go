@@ -37,6 +37,10 @@ type Config struct {
 	OwnTags bool
 	// Tails makes tail calls too.
 	Tails bool
+	// GC makes structures, arrays and small integers too. Programs make at most a few MB of them at a time.
+	GC bool
+	// Counts makes modules with GC count how often they execute what Program.Counters names.
+	Counts bool
 	// TornStores lets stores of vectors cross the end of memory. AArch64 may then write what is in front of it.
 	TornStores bool
 }
@@ -56,6 +60,8 @@ type Program struct {
 	AnyNaN bool
 	// Tags says that the module imports what EnvExceptions adds.
 	Tags bool
+	// Counters are the exported globals, of type i64, that count.
+	Counters []string
 }
 
 // Call is a call of an exported function. Arguments and results are raw bits,
@@ -67,7 +73,7 @@ type Call struct {
 	Args    []uint64
 }
 
-// sig is a function type, a letter a value: i, l, f, d, v, r (funcref) and x (externref).
+// sig is a function type, a letter a value: i, l, f, d, v, r (funcref) and x (externref), and those of heapGen.
 type sig struct{ params, results string }
 
 // returns reports whether t is among the results.
@@ -83,6 +89,7 @@ type choices interface {
 
 // gen generates one module.
 type gen struct {
+	heapGen
 	r      choices
 	cfg    Config
 	types  []sig
@@ -148,9 +155,14 @@ func generate(r choices, cfg Config) *Program {
 		g.cfg.Size = 120
 	}
 	g.importMemory, g.importTable = g.r.IntN(4) == 0, g.r.IntN(4) == 0
+	g.declareHeapTypes()
 	g.declare()
 	p := &Program{Env: envModule(cfg.importsTags()), AnyNaN: cfg.RawNaNs || cfg.LateNaNs, Tags: cfg.importsTags()}
 	for i := g.imported; i < len(g.funcs); i++ {
+		if i >= g.firstHelper {
+			g.bodies = append(g.bodies, g.helper(i))
+			continue
+		}
 		if i >= g.firstSmall {
 			g.bodies = append(g.bodies, g.smallFunction(i))
 			continue
@@ -158,10 +170,17 @@ func generate(r choices, cfg Config) *Program {
 		g.bodies = append(g.bodies, g.function(g.funcs[i]))
 	}
 	for i := g.imported; i < len(g.funcs); i++ {
+		if g.cfg.GC && (!g.numbersOnly(i) || i == g.rootsHelper()) {
+			continue
+		}
 		for range 3 {
 			p.Calls = append(p.Calls, g.call(i))
 		}
+		if g.cfg.GC {
+			p.Calls = append(p.Calls, g.call(g.rootsHelper()))
+		}
 	}
+	p.Counters = g.counters()
 	for i := range g.globals {
 		if gl := &g.globals[i]; gl.exported != "" {
 			p.Globals = append(p.Globals, gl.exported)
@@ -193,6 +212,7 @@ func (g *gen) declare() {
 		{typ: 'l', mutable: true, imported: "g0"}, {typ: 'l', mutable: true, imported: "g1"},
 		{typ: 'i', mutable: true},
 	}
+	g.declareHeapFuel()
 	types := "illfdr"
 	if g.cfg.Vectors {
 		types += "v"
@@ -216,16 +236,22 @@ func (g *gen) declare() {
 		if wide, ok := g.wideResults(); ok {
 			s.results = wide
 		}
+		s = g.heapSignature(s)
 		s.results = g.tailResults(s.results)
 		g.funcs = append(g.funcs, s)
 	}
+	g.declareHeapFuncs()
 	g.declareSmall()
+	g.declareHelpers()
 	g.declareClosed()
 	g.declareTyped()
 	g.declareTags()
+	g.declareHeapPlaces()
 	for i := range g.globals {
 		gl := &g.globals[i]
 		switch {
+		case gl.typ >= firstRef:
+			gl.init = g.globalRef(i)
 		case gl.typ == 'r' && !gl.constant:
 			gl.init = append([]byte{0xD2}, leb(uint64(g.r.IntN(len(g.funcs))))...)
 		case gl.typ == 'v':
@@ -252,6 +278,9 @@ func (g *gen) typeList(n int, from string) string {
 	if g.cfg.Vectors && strings.Contains(from, "d") {
 		from += "vvvv"
 	}
+	if g.cfg.GC && strings.Contains(from, "r") {
+		from = g.withRefs(from)
+	}
 	s := make([]byte, n)
 	for i := range s {
 		s[i] = from[g.r.IntN(len(from))]
@@ -262,7 +291,7 @@ func (g *gen) typeList(n int, from string) string {
 func (g *gen) typeIndex(s sig) int {
 	i, ok := g.typeOf[s]
 	if !ok {
-		i = len(g.types)
+		i = len(g.defined) + len(g.types)
 		g.typeOf[s] = i
 		g.types = append(g.types, s)
 	}
@@ -328,12 +357,16 @@ func section(id byte, content []byte) []byte {
 	return cat([]byte{id}, leb(uint64(len(content))), content)
 }
 
-func (s sig) encode() []byte { return cat([]byte{0x60}, typeVec(s.params), typeVec(s.results)) }
+func (s sig) encode() []byte { return new(gen).encodeSig(s) }
 
-func typeVec(ts string) []byte {
+func (g *gen) encodeSig(s sig) []byte {
+	return cat([]byte{0x60}, g.typeVec(s.params), g.typeVec(s.results))
+}
+
+func (g *gen) typeVec(ts string) []byte {
 	b := leb(uint64(len(ts)))
 	for _, t := range []byte(ts) {
-		b = append(b, valTypes[t])
+		b = append(b, g.valType(t)...)
 	}
 	return b
 }
@@ -346,8 +379,8 @@ func limits(min, max uint64) []byte { return cat([]byte{1}, leb(min), leb(max)) 
 func sized(body []byte) []byte { return append(leb(uint64(len(body))), body...) }
 
 // resetBody sets the fuel.
-func resetBody() []byte {
-	return cat([]byte{0}, constant('i', resetFuel), []byte{0x24, globalFuel, 0x0B})
+func (g *gen) resetBody() []byte {
+	return cat([]byte{0}, constant('i', resetFuel), []byte{0x24, globalFuel}, g.resetHeapFuel(), []byte{0x0B})
 }
 
 // module encodes the module.
@@ -362,9 +395,9 @@ func (g *gen) module() []byte {
 	exports := g.tagExports()
 	for i := range g.globals {
 		gl := &g.globals[i]
-		kind := []byte{valTypes[gl.typ], 0}
+		kind := append(g.valType(gl.typ), 0)
 		if gl.mutable {
-			kind[1] = 1
+			kind[len(kind)-1] = 1
 		}
 		if gl.imported != "" {
 			imports = append(imports, cat(name("env"), name(gl.imported), []byte{3}, kind))
@@ -374,6 +407,10 @@ func (g *gen) module() []byte {
 		if gl.exported != "" {
 			exports = append(exports, cat(name(gl.exported), []byte{3}, leb(uint64(i))))
 		}
+	}
+	for i, c := range g.counters() {
+		globals = append(globals, cat([]byte{valTypes['l'], 1}, constant('l', 0), []byte{0x0B}))
+		exports = append(exports, cat(name(c), []byte{3}, leb(uint64(len(g.globals)+i))))
 	}
 	table := cat([]byte{0x70}, limits(tableLen, 2*tableLen))
 	if g.importTable {
@@ -387,28 +424,31 @@ func (g *gen) module() []byte {
 	}
 	tables = append(tables, g.typedTypes()...)
 	tables = append(tables, g.exnTables()...)
+	tables = append(tables, g.heapTableTypes()...)
 	tags := g.tagSection()
 	if g.importMemory {
 		imports = append(imports, cat(name("env"), name("memory"), []byte{2}, limits(memoryPages, memoryMax)))
 	} else {
 		memories = append(memories, limits(memoryPages, memoryMax))
 	}
-	var types, funcs, codes [][]byte
+	var funcs, codes [][]byte
 	for i := g.imported; i < len(g.funcs); i++ {
-		funcs = append(funcs, leb(uint64(g.typeIndex(g.funcs[i]))))
+		funcs = append(funcs, leb(uint64(g.funcType(i))))
 		codes = append(codes, sized(g.bodies[i-g.imported]))
 		exports = append(exports, cat(name(exportName(i)), []byte{0}, leb(uint64(i))))
 	}
-	funcs, codes = append(funcs, leb(uint64(reset))), append(codes, sized(resetBody()))
+	funcs, codes = append(funcs, leb(uint64(reset))), append(codes, sized(g.resetBody()))
 	exports = append(exports, cat(name("reset"), []byte{0}, leb(uint64(len(g.funcs)))),
 		cat(name("memory"), []byte{2, 0}))
+	elems := g.elems()
+	types := g.heapTypeSection()
 	for _, s := range g.types {
-		types = append(types, s.encode())
+		types = append(types, g.encodeSig(s))
 	}
 	return cat(header,
 		section(1, vec(types...)), section(2, vec(imports...)), section(3, vec(funcs...)), section(4, vec(tables...)),
-		section(5, vec(memories...)), tags, section(6, vec(globals...)), section(7, vec(exports...)), section(9, g.elems()),
-		section(12, leb(numDatas)), section(10, vec(codes...)), section(11, g.datas()))
+		section(5, vec(memories...)), tags, section(6, vec(globals...)), section(7, vec(exports...)), section(9, elems),
+		section(12, leb(uint64(numDatas+g.heapDatas()))), section(10, vec(codes...)), section(11, g.datas()))
 }
 
 // elems are: table 0 with some functions, a passive one, and one that declares
@@ -426,6 +466,7 @@ func (g *gen) elems() []byte {
 		all[i] = leb(uint64(i))
 	}
 	segments := [][]byte{cat([]byte{0, 0x41, 1, 0x0B}, some(tableLen-2)), cat([]byte{1, 0}, some(5)), cat([]byte{3, 0}, vec(all...))}
+	segments = append(segments, g.heapElems()...)
 	return vec(append(append(segments, g.closedElems()...), g.typedElems()...)...)
 }
 
@@ -437,8 +478,12 @@ func (g *gen) datas() []byte {
 		}
 		return append(leb(uint64(n)), b...)
 	}
-	return vec(cat([]byte{0, 0x41, 8, 0x0B}, random(200)), cat([]byte{1}, random(40)),
-		cat([]byte{0}, constant('i', 65536-64), []byte{0x0B}, random(64)))
+	datas := [][]byte{cat([]byte{0, 0x41, 8, 0x0B}, random(200)), cat([]byte{1}, random(40)),
+		cat([]byte{0}, constant('i', 65536-64), []byte{0x0B}, random(64))}
+	for range g.heapDatas() {
+		datas = append(datas, cat([]byte{1}, random(heapDataLen)))
+	}
+	return vec(datas...)
 }
 
 // envModule returns the provider of imports: one global under two names, a function

@@ -11,7 +11,11 @@ func (f *fgen) statement() {
 		f.typedStatement()
 		return
 	}
-	if len(f.tags) > 0 && f.chance(4) {
+	if f.cfg.GC && f.chance(3) {
+		f.heapStatement()
+		return
+	}
+	if len(f.tags) > 0 && f.chance(4) && (!f.cfg.GC || f.chance(2)) {
 		f.exceptionStatement()
 		return
 	}
@@ -25,7 +29,12 @@ func (f *fgen) statement() {
 			return
 		}
 	}
-	switch n := f.r.IntN(100); {
+	n := f.r.IntN(100)
+	if f.cfg.GC && n >= 76 && n < 86 && len(f.labels) <= 2 && !f.chance(8) {
+		f.heapStatement() // few leave, so that most functions come to their end
+		return
+	}
+	switch {
 	case n < 22:
 		t := f.typeList(1, "iillfdrx")
 		f.produceAll(t)
@@ -119,7 +128,7 @@ func (f *fgen) blockType(params, results string) {
 	case params == "" && results == "":
 		f.b = append(f.b, 0x40)
 	case params == "" && len(results) == 1 && f.chance(2):
-		f.b = append(f.b, valTypes[results[0]])
+		f.b = append(f.b, f.valType(results[0])...)
 	default:
 		f.b = append(f.b, sleb(int64(f.typeIndex(sig{params, results})))...)
 	}
@@ -244,7 +253,7 @@ func (f *fgen) burnFuel() {
 	f.op(wasmfront.OpIf)
 	f.b = append(f.b, 0x40)
 	for _, t := range []byte(f.sig.results) {
-		f.konst(t, 1)
+		f.simple(t)
 	}
 	f.op(wasmfront.OpReturn)
 	f.op(wasmfront.OpEnd)

@@ -47,9 +47,9 @@ func (f *fgen) tailCall() bool {
 		f.opIndex(wasmfront.OpReturnCall, i)
 	case n == 3 && f.typed >= 0:
 		f.typedRef(i, f.nullable())
-		f.opIndex(wasmfront.OpReturnCallRef, f.typeIndex(s))
+		f.opIndex(wasmfront.OpReturnCallRef, f.funcType(i))
 	default:
-		f.opIndex(wasmfront.OpReturnCallIndirect, f.typeIndex(s), f.tableWith(i))
+		f.opIndex(wasmfront.OpReturnCallIndirect, f.funcType(i), f.tableWith(i))
 	}
 	return true
 }

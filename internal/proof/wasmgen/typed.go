@@ -31,7 +31,7 @@ func (g *gen) refTo(code byte, i int) []byte {
 	return append([]byte{code}, g.heap(i)...)
 }
 
-func (g *gen) heap(i int) []byte { return sleb(int64(g.typeIndex(g.funcs[i]))) }
+func (g *gen) heap(i int) []byte { return sleb(int64(g.funcType(i))) }
 
 // typedTypes encodes the tables.
 func (g *gen) typedTypes() [][]byte {
@@ -62,7 +62,7 @@ func (g *gen) typedElems() [][]byte {
 // sameType returns a function of the type of function i.
 func (g *gen) sameType(i int) int {
 	at := g.r.IntN(len(g.funcs))
-	for g.funcs[at] != g.funcs[i] {
+	for !g.sameFuncType(at, i) {
 		at = (at + 1) % len(g.funcs)
 	}
 	return at
@@ -111,7 +111,7 @@ func (f *fgen) typedStatement() {
 			table--
 		}
 		f.small(tableLen)
-		f.opIndex(wasmfront.OpCallIndirect, f.typeIndex(f.funcs[f.typed]), table)
+		f.opIndex(wasmfront.OpCallIndirect, f.funcType(f.typed), table)
 		f.consume(f.funcs[f.typed].results)
 	default:
 		table := f.nullTable()
@@ -130,7 +130,7 @@ func (f *fgen) typedStatement() {
 func (f *fgen) nullable() bool { return !f.cfg.NoTraps && f.chance(2) }
 
 func (f *fgen) callRef(i int) {
-	f.opIndex(wasmfront.OpCallRef, f.typeIndex(f.funcs[i]))
+	f.opIndex(wasmfront.OpCallRef, f.funcType(i))
 	f.consume(f.funcs[i].results)
 }
 

@@ -162,7 +162,7 @@ var optional = map[api.CoreFeatures]wasmfront.Features{
 }
 
 // known is what wazero has. A module has one memory there, and exceptions are not those of the legacy proposal.
-const known = wasmfront.DefaultFeatures &^ (wasmfront.FeatureMultiMemory | wasmfront.FeatureFunctionReferences | wasmfront.FeatureLegacyExceptions)
+const known = wasmfront.DefaultFeatures &^ (wasmfront.FeatureGC | wasmfront.FeatureMultiMemory | wasmfront.FeatureFunctionReferences | wasmfront.FeatureLegacyExceptions)
 
 // decode decodes a module. It validates it, too, unless it may use all features but exceptions: then the compiler does, and Compile looks whether the code has exceptions (handlers of which it leaves nothing are accepted). The compiler would accept those of
 // the legacy proposal.

@@ -34,6 +34,7 @@ func main() {
 	flag.BoolVar(&cfg.Typed, "typed", false, "modules with typed function references")
 	flag.BoolVar(&cfg.Tails, "tails", false, "modules with tail calls")
 	flag.BoolVar(&cfg.Throws, "throws", false, "modules with exceptions, every other one of the legacy proposal")
+	flag.BoolVar(&cfg.GC, "gc", false, "modules with structures and arrays")
 	seconds := flag.Float64("seconds", 0, "stop after this many seconds; 0 is never")
 	flag.IntVar(&cfg.Workers, "workers", runtime.GOMAXPROCS(0), "modules to work on at once")
 	targets := flag.String("targets", strings.Join(compile.Targets(), ","), "targets, of which host is this machine's")
@@ -59,6 +60,9 @@ func main() {
 	}
 	if cfg.Throws {
 		cfg.Again += " -throws"
+	}
+	if cfg.GC {
+		cfg.Again += " -gc"
 	}
 	cfg.For, cfg.MaxBytes = time.Duration(*seconds*float64(time.Second)), *mib<<20
 	for _, t := range strings.Split(*targets, ",") {

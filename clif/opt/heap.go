@@ -1,0 +1,81 @@
+package opt
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/internal/abi"
+)
+
+// This file is what the pass fold knows of objects of the collected heap.
+
+// madeBy returns the instruction that has made what v refers to: an object or a small integer, or nil.
+func (c *folder) madeBy(v clif.Value) *clif.InstData {
+	in := c.def(v)
+	if in != nil && (in.Op == clif.OpStructNew || in.Op == clif.OpArrayNew || in.Op == clif.OpRefI31) {
+		return in
+	}
+	return nil
+}
+
+// ruleArrayLen: the length of an array that was made here.
+func ruleArrayLen(c *folder, d *clif.InstData) (clif.Value, bool) {
+	if in := c.madeBy(d.ArgA()); in != nil && in.Op == clif.OpArrayNew && c.may(RuleLenMade) {
+		return in.ArgA(), false
+	}
+	return none, false
+}
+
+// ruleRefTest: the type of what was made here, or null.
+func ruleRefTest(c *folder, d *clif.InstData) (clif.Value, bool) {
+	_, want := d.RefTestTypes()
+	is := false
+	if in := c.def(d.ArgA()); in != nil && in.Op == clif.OpRefNull {
+		is = !want.IsNotNull()
+	} else if in := c.madeBy(d.ArgA()); in != nil {
+		is = abi.Matches(c.typeMade(in), want, c.f.Mod.IsSubType)
+	} else {
+		return none, false
+	}
+	switch {
+	case !c.may(RuleTestMade):
+		return none, false
+	case is:
+		return constResult(c, clif.I32, 1)
+	}
+	return constResult(c, clif.I32, 0)
+}
+
+// typeMade returns the type of what in, of madeBy, makes.
+func (c *folder) typeMade(in *clif.InstData) abi.ValType {
+	if in.Op == clif.OpRefI31 {
+		return abi.I31Ref.NotNull()
+	}
+	return abi.RefToKind(c.f.Mod.Types[in.Aux].Kind, in.Aux).NotNull()
+}
+
+// fieldWritten notes what a struct_set changes: a field of the same number, of an object that may be the same one, whose type may be a subtype of both.
+func (c *folder) fieldWritten(d *clif.InstData) {
+	m := c.f.Mod
+	c.mem.keep(func(f *fact) bool {
+		switch f.op {
+		case clif.OpStructGet, clif.OpStructGetS, clif.OpStructGetU:
+			return f.imm != d.Imm || !m.IsSubType(f.aux, d.Aux) && !m.IsSubType(d.Aux, f.aux)
+		}
+		return true
+	})
+	if m.Types[d.Aux].Fields[d.Imm].Packed == 0 {
+		c.noteField(clif.OpStructGet, d, d.ArgB())
+	}
+}
+
+// noteField notes that op would give v for the field that d names. One that never changes has no state.
+func (c *folder) noteField(op clif.Opcode, d *clif.InstData, v clif.Value) {
+	f := c.mem.put(op, d, v)
+	if !c.f.Mod.Types[d.Aux].Fields[d.Imm].Mutable {
+		f.state = 0
+	}
+}
+
+// elementsWritten forgets what an instruction that writes elements of an array may change: structures have none.
+func (c *folder) elementsWritten() {
+	c.mem.keep(func(f *fact) bool { return f.op < clif.OpArrayGet || f.op > clif.OpArrayGetU })
+}
