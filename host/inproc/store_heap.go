@@ -58,7 +58,7 @@ func (s *Store) makeHeap() error {
 	mem := gcheap.Memory{
 		Bytes:   unsafe.Slice((*byte)(ptr(base)), gcheap.Size),
 		Commit:  func(from, to uint64) error { return mprotect(base+uintptr(from), uintptr(to-from), protRW) },
-		Release: func(from, to uint64) { place(base+uintptr(from), uintptr(to-from), protNone) },
+		Release: func(from, to uint64) error { return place(base+uintptr(from), uintptr(to-from), protNone) },
 		Clear:   func(from, to uint64) error { return place(base+uintptr(from), uintptr(to-from), protRW) },
 	}
 	state := (*gcheap.State)(ptr(base - uintptr(-abi.HeapNext)))
