@@ -192,7 +192,13 @@ func (c *current) store(x *Exception, word uint64) {
 func (s *Store) renew(x *Exception) {
 	for k, n := range x.tag.typ.refParams {
 		switch v := x.values[k].(type) {
-		case nil, I31:
+		case nil:
+		case I31: // a handle if the store had no heap
+			if s.heap != nil {
+				x.args[n] = v.word()
+			} else {
+				x.args[n] = s.valid(v, x.args[n])
+			}
 		case *Object:
 			x.args[n] = v.word
 		default:
