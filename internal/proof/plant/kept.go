@@ -277,7 +277,7 @@ var kept = []keptFault{
 	{"host/inproc/refs_words.go", "return !t.Type.IsNotNull()\n\tcase", "return true\n\tcase", typedHosts},
 	{"host/inproc/refs_words.go", "return f != nil && f.isOf(t)", "return f != nil", typedHosts},
 	{"host/inproc/refs.go", "visit(f.place(d))", "w := f.slot(d)\n\t\t\tvisit(&w)", heaps},
-	{"host/inproc/exceptions.go", "case *Object:\n\t\t\tx.args[n] = v.word\n", "_ = v.word", heaps},
+	{"host/inproc/exceptions.go", "x.args[n] = o.word", "_ = o.word", heaps},
 	{"host/inproc/store_heap.go", "&& !o.escaped && r.isLive(i)", "&& !o.escaped && r.isLive(i) && false", heaps},
 	{"host/inproc/store_heap.go", "h.objects = append(h.objects, weak.Make(o))", "_, _ = weak.Make(o), h", heaps},
 	{"host/inproc/store_heap.go", "left = append(left, w)", "_ = w", heaps},
