@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/waot-project/waot"
+	"github.com/waot-project/waot/host/inproc"
 )
 
 const heapText = `(module $heap
@@ -189,5 +190,37 @@ func TestObjectsLimit(t *testing.T) {
 	}
 	if _, err := g.call("x", nil); !errors.As(err, &trap) || trap.Code != waot.TrapNullStructure {
 		t.Error(err)
+	}
+}
+
+// TestObjectHandles: references that pass between code and Go, and are read, are no more than those that one needs: they are collected though nothing allocates.
+func TestObjectHandles(t *testing.T) {
+	g := newHeapGuest(t, nil)
+	point := g.must("point", 1, 2)
+	table, err := g.inst.Table("table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Set(0, point); err != nil {
+		t.Fatal(err)
+	}
+	const rounds, most = 5000, 3000
+	for _, c := range []struct {
+		what string
+		do   func()
+	}{
+		{"reads", func() {
+			if _, err := table.Get(0); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"results", func() { g.must("point", 1, 2) }},
+	} {
+		for range rounds {
+			c.do()
+		}
+		if n := (*inproc.Store)(g.s).NumRefs(); n > most {
+			t.Errorf("%d references after %d %s", n, rounds, c.what)
+		}
 	}
 }

@@ -29,6 +29,9 @@ const (
 	numOtherBases = iota
 )
 
+// UsesHeap notes that instances need the part for the heap: hosts know of it that there are objects, and small integers.
+func (l *Emit) UsesHeap() { l.code.HasHeap = true }
+
 // loadHeapBase appends a rematerialisable load of the base of the heap, or of the address of the rows of types.
 func loadHeapBase(l *Emit, dst regalloc.VReg, kind int) {
 	slot := uint32(abi.HeapBase)
@@ -40,7 +43,7 @@ func loadHeapBase(l *Emit, dst regalloc.VReg, kind int) {
 
 // loadOfHeapPart appends a rematerialisable load of a word of the part of the instance data for the heap, which never changes.
 func loadOfHeapPart(l *Emit, f Form, off uint32, dst regalloc.VReg) {
-	l.code.HasHeap = true
+	l.UsesHeap()
 	in := Inst{Op: f.Op, Size: f.Size}
 	a := InstanceAt(off)
 	a.Set(&in)
@@ -49,7 +52,7 @@ func loadOfHeapPart(l *Emit, f Form, off uint32, dst regalloc.VReg) {
 
 // baseOfHeap returns the register of the base of the heap.
 func baseOfHeap(l *Emit) regalloc.VReg {
-	l.code.HasHeap = true
+	l.UsesHeap()
 	return l.base(len(l.bases) - heapBase)
 }
 
@@ -83,15 +86,15 @@ func lowerStructNew(l *Emit, _ clif.Inst, d *clif.InstData) {
 
 func lowerArrayNew(l *Emit, _ clif.Inst, d *clif.InstData) {
 	n := l.Use(d.ArgA())
-	_, log := elementType(l, d.Aux)
+	_, log := elementSize(l, d.Aux)
 	sum := l.Target.Offset(l, 8, regalloc.NoVReg, n, log, int32(l.Layout.Object(d.Aux).Fixed)+abi.ObjectAlign-1)
 	size := l.NewVReg(clif.I64)
 	l.Emit(Inst{Op: l.Target.Common.AndImm, Size: 8, Imm: -abi.ObjectAlign}, sum, size)
 	newObject(l, d, n, size)
 }
 
-// loadField appends a load of a field or element of type f at a; signed says how one that is packed is extended.
-func loadField(l *Emit, d *clif.InstData, f *abi.FieldType, signed bool, a Address) {
+// loadField appends a load of a field or element of type f, which takes size bytes, at a; signed says how one that is packed is extended.
+func loadField(l *Emit, d *clif.InstData, f *abi.FieldType, size uint32, signed bool, a Address) {
 	form := l.Full(d.Type)
 	switch {
 	case f.Packed != 0:
@@ -103,19 +106,18 @@ func loadField(l *Emit, d *clif.InstData, f *abi.FieldType, signed bool, a Addre
 			access++ // S8 and S16 follow U8 and U16
 		}
 		form = l.LoadForm(clif.I32, access)
-	case f.Type.IsNarrow():
+	case d.Type == clif.Ref && size == 4:
 		form = l.LoadForm(clif.I64, clif.U32)
 	}
 	l.Access(form.Op, form.Size, a, l.Def(d, 0))
 }
 
-// storeField appends a store of v, of type t, to a field or element of type f at a.
-func storeField(l *Emit, t clif.Type, f *abi.FieldType, a Address, v clif.Value) {
-	size := int(f.ObjectBytes())
+// storeField appends a store of v, of type t, to a field or element of size bytes at a.
+func storeField(l *Emit, t clif.Type, size uint32, a Address, v clif.Value) {
 	if t.IsInt() && size < 8 {
-		v = l.Narrow(v, size)
+		v = l.Narrow(v, int(size))
 	}
-	l.Target.Put(l, t, size, a, v)
+	l.Target.Put(l, t, int(size), a, v)
 }
 
 // fieldOf returns the address and type of the field that d names.
@@ -128,12 +130,12 @@ func fieldOf(l *Emit, d *clif.InstData) (Address, *abi.FieldType) {
 
 func lowerStructGet(l *Emit, _ clif.Inst, d *clif.InstData) {
 	a, f := fieldOf(l, d)
-	loadField(l, d, f, d.Op == clif.OpStructGetS, a)
+	loadField(l, d, f, f.ObjectBytes(), d.Op == clif.OpStructGetS, a)
 }
 
 func lowerStructSet(l *Emit, _ clif.Inst, d *clif.InstData) {
 	a, f := fieldOf(l, d)
-	storeField(l, d.Type, f, a, d.ArgB())
+	storeField(l, d.Type, f.ObjectBytes(), a, d.ArgB())
 }
 
 func lowerArrayLen(l *Emit, _ clif.Inst, d *clif.InstData) {
@@ -143,15 +145,15 @@ func lowerArrayLen(l *Emit, _ clif.Inst, d *clif.InstData) {
 	l.Access(f.Op, f.Size, a, l.Def(d, 0))
 }
 
-// elementType returns the type of the elements of an array, and the logarithm of how many bytes one takes.
-func elementType(l *Emit, typ uint32) (f *abi.FieldType, log uint8) {
-	f = &l.Mod.Types[typ].Fields[0]
-	return f, uint8(bits.Len32(f.ObjectBytes()) - 1)
+// elementSize returns how many bytes an element of an array takes, and the logarithm of that.
+func elementSize(l *Emit, typ uint32) (size uint32, log uint8) {
+	size = l.Layout.Object(typ).Elem
+	return size, uint8(bits.Len32(size) - 1)
 }
 
 // elementOffset appends the offset of an element that is in bounds, or is the end. It has 32 bits, so that it stays in the heap whatever is read as a reference or length.
 func elementOffset(l *Emit, typ uint32, array, index clif.Value) regalloc.VReg {
-	_, log := elementType(l, typ)
+	_, log := elementSize(l, typ)
 	return l.Target.Offset(l, 4, l.Use(array), l.Use(index), log, int32(l.Layout.Object(typ).Offsets[0]))
 }
 
@@ -161,13 +163,13 @@ func elementOf(l *Emit, d *clif.InstData) Address {
 }
 
 func lowerArrayGet(l *Emit, _ clif.Inst, d *clif.InstData) {
-	f, _ := elementType(l, d.Aux)
-	loadField(l, d, f, d.Op == clif.OpArrayGetS, elementOf(l, d))
+	size, _ := elementSize(l, d.Aux)
+	loadField(l, d, &l.Mod.Types[d.Aux].Fields[0], size, d.Op == clif.OpArrayGetS, elementOf(l, d))
 }
 
 func lowerArraySet(l *Emit, _ clif.Inst, d *clif.InstData) {
-	f, _ := elementType(l, d.Aux)
-	storeField(l, d.Type, f, elementOf(l, d), d.ArgC())
+	size, _ := elementSize(l, d.Aux)
+	storeField(l, d.Type, size, elementOf(l, d), d.ArgC())
 }
 
 // elementsFrom appends the address of elements from an index on.
@@ -188,18 +190,18 @@ func shiftedBy(l *Emit, v clif.Value, log uint8) regalloc.VReg {
 func lowerArrayFill(l *Emit, _ clif.Inst, d *clif.InstData) {
 	args := l.F.ListOperands(d)
 	array, at, x, n := clif.Value(args[0]), clif.Value(args[1]), clif.Value(args[2]), clif.Value(args[3])
-	f, log := elementType(l, d.Aux)
+	size, _ := elementSize(l, d.Aux)
 	value := InstanceAt(l.Layout.Heap() + uint32(abi.HeapValue))
-	l.code.HasHeap = true
-	storeField(l, l.F.TypeOf(x), f, value, x)
+	l.UsesHeap()
+	storeField(l, l.F.TypeOf(x), size, value, x)
 	from := l.NewVReg(clif.I64)
 	l.Access(l.Target.Common.Lea, 8, value, from)
-	l.HelperCall(abi.HelperHeapFill, regalloc.NoVReg, elementsFrom(l, d.Aux, array, at), from, l.Use(n), l.Temp(1<<log))
+	l.HelperCall(abi.HelperHeapFill, regalloc.NoVReg, elementsFrom(l, d.Aux, array, at), from, l.Use(n), l.Temp(int64(size)))
 }
 
 // copyElements appends the copy of n elements of the given size to an array, from where they take 1<<log bytes each.
 func copyElements(l *Emit, typ uint32, to, from regalloc.VReg, log uint8, n clif.Value) {
-	_, toLog := elementType(l, typ)
+	_, toLog := elementSize(l, typ)
 	switch {
 	case toLog == log:
 		l.HelperCall(abi.HelperMemmove, regalloc.NoVReg, to, from, shiftedBy(l, n, log))
@@ -215,7 +217,7 @@ func lowerArrayCopy(l *Emit, _ clif.Inst, d *clif.InstData) {
 	to := elementsFrom(l, d.Aux, clif.Value(args[0]), clif.Value(args[1]))
 	source := uint32(d.Imm)
 	from := elementsFrom(l, source, clif.Value(args[2]), clif.Value(args[3]))
-	_, log := elementType(l, source)
+	_, log := elementSize(l, source)
 	copyElements(l, d.Aux, to, from, log, clif.Value(args[4]))
 }
 
@@ -223,7 +225,7 @@ func lowerArrayInitData(l *Emit, _ clif.Inst, d *clif.InstData) {
 	args := l.F.ListOperands(d)
 	to := elementsFrom(l, d.Aux, clif.Value(args[0]), clif.Value(args[1]))
 	from := plus(l, l.ReadWord(l.Layout.Data(uint32(d.Imm))), clif.Value(args[2]), 0)
-	_, log := elementType(l, d.Aux)
+	_, log := elementSize(l, d.Aux)
 	copyElements(l, d.Aux, to, from, log, clif.Value(args[3]))
 }
 
@@ -246,6 +248,7 @@ type RefTest struct {
 
 // RefTestOf appends what d compares. That type and row of an object never change, so it does not matter where that is.
 func RefTestOf(l *Emit, d *clif.InstData) RefTest {
+	l.UsesHeap()
 	from, want := d.RefTestTypes()
 	ref := l.Use(d.ArgA())
 	switch want.OrNull() {
@@ -281,7 +284,7 @@ func RefTestOf(l *Emit, d *clif.InstData) RefTest {
 	}
 	entry := l.NewVReg(clif.I32)
 	rows := l.base(len(l.bases) - rowsBase)
-	l.code.HasHeap = true
+	l.UsesHeap()
 	l.Access(word.Op, word.Size, l.Target.Field(l, rows, have, 2, 4*depth, 4), entry)
 	return RefTest{X: entry, Y: number, Size: 4, Null: null}
 }
@@ -305,6 +308,6 @@ func lowerRefTest(l *Emit, i clif.Inst, d *clif.InstData) {
 	if !ok {
 		panic("ref_test of a type that the front end decides: " + want.String())
 	}
-	l.code.HasHeap = true
+	l.UsesHeap()
 	l.HelperCall(abi.HelperFuncTest, l.Def(d, 0), l.Use(d.ArgA()), l.ReadWord(l.Layout.Type(clif.SigIndex(typ))))
 }

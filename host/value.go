@@ -289,7 +289,7 @@ func funcWord(s *inproc.Store, f *Func) (uint64, error) {
 func takeValue(s *inproc.Store, t meta.ValType, words []uint64) (Value, int) {
 	switch t.Base() {
 	case meta.ExternRef:
-		return refValue(ValType(t), s.Extern(words[0])), 1
+		return refValue(ValType(t), s.Take(words[0])), 1
 	case meta.FuncRef:
 		return FuncRef((*Func)(s.FuncOf(words[0]))), 1
 	}

@@ -191,11 +191,12 @@ func (c *current) store(x *Exception, word uint64) {
 // renew makes references for those among the arguments of x that have been collected since, and those to objects what they are now.
 func (s *Store) renew(x *Exception) {
 	for k, n := range x.tag.typ.refParams {
-		switch v := x.values[k].(type) {
-		case nil, I31:
-		case *Object:
-			x.args[n] = v.word
-		default:
+		v := x.values[k]
+		if o, ok := v.(*Object); ok {
+			x.args[n] = o.word
+		} else if small, ok := v.(I31); ok && s.heap != nil { // else it is a value like others
+			x.args[n] = small.word()
+		} else if v != nil {
 			x.args[n] = s.valid(v, x.args[n])
 		}
 	}

@@ -223,9 +223,10 @@ func (s *Store) Release(ref uint64) {
 	case x.pins != 0:
 		x.pins--
 	case s.depth == 0:
-		for k := range r.returned {
-			if r.returned[k] == ref {
-				r.returned[k] = 0
+		for k := len(r.returned) - 1; k >= 0; k-- { // mostly one of the last
+			if last := len(r.returned) - 1; r.returned[k] == ref {
+				r.returned[k] = r.returned[last]
+				r.returned = r.returned[:last]
 			}
 		}
 	default:
@@ -380,9 +381,7 @@ func (c *Caller) keep(i uint32) {
 func (s *Store) enterHost(c *Caller, t *funcType, args, results []uint64) {
 	c.careForRefs()
 	c.words = hostWords{t, args, results}
-	if s.config.CollectAlways {
-		s.collectRefs()
-	}
+	s.collectIfDue()
 }
 
 // leaveHost ends what a host function keeps, except its results, which will be put
@@ -415,7 +414,7 @@ func (s *Store) keepResults(c *Caller, t *funcType, results []uint64) {
 		}
 	}
 	c.locals = len(s.locals)
-	c.refs = c.refs || s.config.CollectAlways
+	c.refs = c.refs || s.isCollectionDue()
 }
 
 // endRefs ends what an activation kept, after it has been removed.
@@ -425,7 +424,16 @@ func (s *Store) endRefs(c *Caller) {
 		c.dropSnapshots()
 	}
 	s.locals = s.locals[:c.locals]
-	if s.config.CollectAlways {
+	s.collectIfDue()
+}
+
+// isCollectionDue reports whether so many handles have been made that it is time to collect, and collectIfDue does it then.
+func (s *Store) isCollectionDue() bool {
+	return s.refs.room <= 0 && len(s.refs.inUse) > 0 || s.config.CollectAlways
+}
+
+func (s *Store) collectIfDue() {
+	if s.isCollectionDue() {
 		s.collectRefs()
 	}
 }

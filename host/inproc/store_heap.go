@@ -58,7 +58,7 @@ func (s *Store) makeHeap() error {
 	mem := gcheap.Memory{
 		Bytes:   unsafe.Slice((*byte)(ptr(base)), gcheap.Size),
 		Commit:  func(from, to uint64) error { return mprotect(base+uintptr(from), uintptr(to-from), protRW) },
-		Release: func(from, to uint64) { place(base+uintptr(from), uintptr(to-from), protNone) },
+		Release: func(from, to uint64) error { return place(base+uintptr(from), uintptr(to-from), protNone) },
 		Clear:   func(from, to uint64) error { return place(base+uintptr(from), uintptr(to-from), protRW) },
 	}
 	state := (*gcheap.State)(ptr(base - uintptr(-abi.HeapNext)))
@@ -328,7 +328,17 @@ func (s *Store) readObject(w uint64) uint64 {
 	} else {
 		s.activations[s.depth-1].keep(i)
 	}
+	s.collectIfDue()
 	return word
+}
+
+// Take is Extern of a reference that was read from a table or global, or is a result, and is not used any more: the handle of an object, which is a new one each time, is given up.
+func (s *Store) Take(ref uint64) any {
+	v := s.Extern(ref)
+	if _, ok := v.(*Object); ok {
+		s.Unmake(ref)
+	}
+	return v
 }
 
 // isRefTo reports whether v, a word of Go code that is not null, is a reference of a type, of class externref.

@@ -57,8 +57,11 @@ type ObjectLayout struct {
 	end     uint32 // of the fields, behind which those of a subtype follow
 }
 
-// ObjectLayout returns the layout of a structure or array. A structure has the fields of its supertype, of which super is the layout, where that has them, and behind them its own by falling size. Vectors are aligned to 8 bytes, as references are.
+// ObjectLayout returns the layout of a structure or array. An array has that of its supertype, if it has one, so that code for the supertype works on it. A structure has the fields of its supertype, of which super is the layout, where that has them, and behind them its own by falling size. Vectors are aligned to 8 bytes, as references are.
 func (t *TypeDef) ObjectLayout(super *ObjectLayout) *ObjectLayout {
+	if t.Kind == KindArray && super != nil {
+		return super // its elements may be of a type whose references take more bytes than those of t would
+	}
 	if t.Kind == KindArray {
 		size := t.Fields[0].ObjectBytes()
 		first := min(max(size, 4), ObjectAlign)

@@ -90,7 +90,9 @@ func (c *collector) finish() (err error) {
 func (h *Heap) shrink(space int) {
 	keep := start(space) + (h.target+lead+step-1)&^(step-1)
 	if have := h.committed[space]; have > keep+keep/4 {
-		h.mem.Release(keep, have)
+		if h.mem.Release(keep, have) != nil {
+			return // it stays as it is, and is cleared before it is used
+		}
 		h.committed[space], h.dirty[space] = keep, min(h.dirty[space], keep)
 	}
 }

@@ -101,9 +101,9 @@ type State struct{ Next, End uint32 }
 type Memory struct {
 	// Bytes is the whole memory, of Size bytes, of which only what has been committed is accessible.
 	Bytes []byte
-	// Commit makes [from, to) accessible and zero; Release gives it back, and Clear makes it zero, which can fail. All are multiples of the step of 64 KiB.
+	// Commit makes [from, to) accessible and zero; Release gives it back, and Clear makes it zero. Each can fail, and then has done nothing. All are multiples of the step of 64 KiB.
 	Commit  func(from, to uint64) error
-	Release func(from, to uint64)
+	Release func(from, to uint64) error
 	Clear   func(from, to uint64) error
 }
 

@@ -24,10 +24,8 @@ func newMemory(t *testing.T) Memory {
 	return Memory{
 		Bytes:  b,
 		Commit: func(from, to uint64) error { return syscall.Mprotect(b[from:to], syscall.PROT_READ|syscall.PROT_WRITE) },
-		Release: func(from, to uint64) {
-			if err := errors.Join(syscall.Madvise(b[from:to], syscall.MADV_DONTNEED), syscall.Mprotect(b[from:to], syscall.PROT_NONE)); err != nil {
-				t.Error(err)
-			}
+		Release: func(from, to uint64) error {
+			return errors.Join(syscall.Madvise(b[from:to], syscall.MADV_DONTNEED), syscall.Mprotect(b[from:to], syscall.PROT_NONE))
 		},
 		Clear: func(from, to uint64) error { return syscall.Madvise(b[from:to], syscall.MADV_DONTNEED) },
 	}

@@ -178,7 +178,7 @@ func (v *validator) limits(lo, hi, ceiling uint64, what string, i int) {
 	v.require(lo <= hi && hi <= ceiling, "limits %d and %d of %s %d", lo, hi, what, i)
 }
 
-// groupEnd returns the index behind the recursion group of type i, up to which it may refer to types.
+// groupEnd returns the index behind the recursion group that begins with type i, up to which it may refer to types.
 func (v *validator) groupEnd(i int) int {
 	if i++; v.m.Heap != nil {
 		for i < len(v.m.Heap.Defs) && v.m.Heap.Defs[i].Place != 0 {
@@ -193,8 +193,11 @@ func (v *validator) fields() {
 	if v.m.Heap == nil {
 		return
 	}
+	end := 0
 	for i := range v.m.Heap.Defs {
-		end := v.groupEnd(i)
+		if i == end {
+			end = v.groupEnd(i)
+		}
 		for _, f := range v.m.Heap.Defs[i].Fields {
 			v.refersTo(f.Type, end, "type", i)
 		}
@@ -205,12 +208,16 @@ func (v *validator) fields() {
 func (v *validator) entities() {
 	m := v.m
 	v.fields()
+	end := 0
 	for i := range m.Types {
+		if i == end {
+			end = v.groupEnd(i)
+		}
 		t := &m.Types[i]
 		v.require(len(t.Params) <= math.MaxUint16 && len(t.Results) <= math.MaxUint16, "type %d has too many parameters or results", i)
 		for _, types := range [2][]ValType{t.Params, t.Results} {
 			for _, x := range types {
-				v.refersTo(x, v.groupEnd(i), "type", i)
+				v.refersTo(x, end, "type", i)
 			}
 		}
 	}
