@@ -30,7 +30,7 @@ const (
 )
 
 // UsesHeap notes that instances need the part for the heap: hosts know of it that there are objects, and small integers.
-func (l *Emit) UsesHeap() { l.code.HasHeap = true }
+func UsesHeap(l *Emit) { l.code.HasHeap = true }
 
 // loadHeapBase appends a rematerialisable load of the base of the heap, or of the address of the rows of types.
 func loadHeapBase(l *Emit, dst regalloc.VReg, kind int) {
@@ -43,7 +43,7 @@ func loadHeapBase(l *Emit, dst regalloc.VReg, kind int) {
 
 // loadOfHeapPart appends a rematerialisable load of a word of the part of the instance data for the heap, which never changes.
 func loadOfHeapPart(l *Emit, f Form, off uint32, dst regalloc.VReg) {
-	l.UsesHeap()
+	UsesHeap(l)
 	in := Inst{Op: f.Op, Size: f.Size}
 	a := InstanceAt(off)
 	a.Set(&in)
@@ -52,7 +52,7 @@ func loadOfHeapPart(l *Emit, f Form, off uint32, dst regalloc.VReg) {
 
 // baseOfHeap returns the register of the base of the heap.
 func baseOfHeap(l *Emit) regalloc.VReg {
-	l.UsesHeap()
+	UsesHeap(l)
 	return l.base(len(l.bases) - heapBase)
 }
 
@@ -192,7 +192,7 @@ func lowerArrayFill(l *Emit, _ clif.Inst, d *clif.InstData) {
 	array, at, x, n := clif.Value(args[0]), clif.Value(args[1]), clif.Value(args[2]), clif.Value(args[3])
 	size, _ := elementSize(l, d.Aux)
 	value := InstanceAt(l.Layout.Heap() + uint32(abi.HeapValue))
-	l.UsesHeap()
+	UsesHeap(l)
 	storeField(l, l.F.TypeOf(x), size, value, x)
 	from := l.NewVReg(clif.I64)
 	l.Access(l.Target.Common.Lea, 8, value, from)
@@ -248,7 +248,7 @@ type RefTest struct {
 
 // RefTestOf appends what d compares. That type and row of an object never change, so it does not matter where that is.
 func RefTestOf(l *Emit, d *clif.InstData) RefTest {
-	l.UsesHeap()
+	UsesHeap(l)
 	from, want := d.RefTestTypes()
 	ref := l.Use(d.ArgA())
 	switch want.OrNull() {
@@ -284,7 +284,7 @@ func RefTestOf(l *Emit, d *clif.InstData) RefTest {
 	}
 	entry := l.NewVReg(clif.I32)
 	rows := l.base(len(l.bases) - rowsBase)
-	l.UsesHeap()
+	UsesHeap(l)
 	l.Access(word.Op, word.Size, l.Target.Field(l, rows, have, 2, 4*depth, 4), entry)
 	return RefTest{X: entry, Y: number, Size: 4, Null: null}
 }
@@ -308,6 +308,6 @@ func lowerRefTest(l *Emit, i clif.Inst, d *clif.InstData) {
 	if !ok {
 		panic("ref_test of a type that the front end decides: " + want.String())
 	}
-	l.UsesHeap()
+	UsesHeap(l)
 	l.HelperCall(abi.HelperFuncTest, l.Def(d, 0), l.Use(d.ArgA()), l.ReadWord(l.Layout.Type(clif.SigIndex(typ))))
 }

@@ -78,7 +78,7 @@ func compareEqual(size uint8, x, y vreg) comparison {
 
 // lowerRefI31 appends 2x + 1, in 32 bits.
 func lowerRefI31(l *lower, _ clif.Inst, d *clif.InstData) {
-	l.UsesHeap()
+	backend.UsesHeap(l)
 	twice := l.NewVReg(clif.I64)
 	l.Emit(backend.Inst{Op: asm.LslImm, Size: 4, Imm: 1}, l.Low(d.ArgA()), twice)
 	l.Emit(backend.Inst{Op: asm.AddImm, Size: 4, Imm: abi.RefTagInt}, twice, l.Def(d, 0))

@@ -72,7 +72,7 @@ func compareEqual(size uint8, x, y vreg) comparison {
 
 // lowerRefI31 appends 2x + 1, in 32 bits.
 func lowerRefI31(l *lower, _ clif.Inst, d *clif.InstData) {
-	l.UsesHeap()
+	backend.UsesHeap(l)
 	x := l.Low(d.ArgA())
 	a := backend.Indexed(x, x, 0)
 	a.Disp = abi.RefTagInt
