@@ -43,7 +43,7 @@ func (l *linker) fillData() {
 	l.data = make([]byte, lay.Size(l.exceptions(), l.heap))
 	l.put64(0, abi.Version)
 	for h := range abi.NumHelpers {
-		if h >= abi.FirstHeapHelper && !l.heap || h >= abi.NumCommonHelpers && h < abi.FirstHeapHelper && !l.exceptions() {
+		if h.OfHeap() && !l.heap || h.OfExceptions() && !l.exceptions() {
 			continue
 		}
 		sym := l.o.AddSymbol(objfile.Symbol{Name: abi.Helpers[h].Symbol, Section: objfile.Undefined, Binding: objfile.Global})

@@ -145,10 +145,10 @@ func (l *Layout) Size(exceptions, heap bool) uint32 {
 
 // Helper returns the slot that holds the address of helper h.
 func (l *Layout) Helper(h abi.Helper) uint32 {
-	if h >= abi.FirstHeapHelper {
+	if h.OfHeap() {
 		return l.heap + 8*uint32(h-abi.FirstHeapHelper)
 	}
-	if h >= abi.NumCommonHelpers {
+	if h.OfExceptions() {
 		return l.exceptions + 8*uint32(h-abi.NumCommonHelpers)
 	}
 	return l.helpers + 8*uint32(h)

@@ -148,6 +148,10 @@ const (
 	FirstHeapHelper = HelperHeapNew
 )
 
+// OfExceptions and OfHeap report whether only instances with that part have a helper.
+func (h Helper) OfExceptions() bool { return h >= NumCommonHelpers && h < FirstHeapHelper }
+func (h Helper) OfHeap() bool       { return h >= FirstHeapHelper }
+
 // HelperInfo describes a helper.
 type HelperInfo struct {
 	// Symbol is its linker name.

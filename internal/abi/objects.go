@@ -31,8 +31,8 @@ const (
 	TypeOfArrays  = 2
 	// FirstTypeNumber is the lowest number of a type.
 	FirstTypeNumber = 3
-	// MaxTypeDepth is the largest depth: WebAssembly allows 63 supertypes.
-	MaxTypeDepth = 64
+	// MaxTypeDepth is the largest depth.
+	MaxTypeDepth = MaxDepth + 1
 )
 
 // IsNarrow reports whether references of type t take 4 bytes in objects: they are neither functions nor handles of the host.

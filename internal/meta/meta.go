@@ -193,17 +193,14 @@ func (m *Module) TypeKind(i uint32) abi.TypeKind {
 // HelperSlot returns where in the instance data the slot of a helper is; ok is false if the module has none.
 func (m *Module) HelperSlot(h abi.Helper) (at uint32, ok bool) {
 	switch {
+	case h.OfHeap() && m.Heap != nil:
+		return m.Heap.Part + 8*uint32(h-abi.FirstHeapHelper), true
+	case h.OfExceptions() && m.Exceptions != nil:
+		return m.Exceptions.Helpers + 8*uint32(h-abi.NumCommonHelpers), true
 	case h < abi.NumCommonHelpers:
 		return m.Helpers + 8*uint32(h), true
-	case h < abi.FirstHeapHelper:
-		if m.Exceptions == nil {
-			return 0, false
-		}
-		return m.Exceptions.Helpers + 8*uint32(h-abi.NumCommonHelpers), true
-	case m.Heap == nil:
-		return 0, false
 	}
-	return m.Heap.Part + 8*uint32(h-abi.FirstHeapHelper), true
+	return 0, false
 }
 
 // Tag is a tag of exceptions.

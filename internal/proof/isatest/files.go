@@ -42,7 +42,7 @@ func (e native) Name() string {
 	return name
 }
 
-// Lacks implements filetest.Lacker: the level, or any, has no code for an opcode of the file.
+// Lacks implements filetest.Lacker: the level has no code for an opcode of the file, or it needs a heap, which the instances of this package have not (spectest/nativeengine TestHeap has).
 func (e native) Lacks(file *text.File) bool {
 	for i := range file.Funcs {
 		for k := range file.Funcs[i].Func.Insts {
