@@ -1,8 +1,12 @@
 package gcheap
 
 import (
+	"math/bits"
 	"slices"
 	"sort"
+	"unsafe"
+
+	"github.com/waot-project/waot/internal/abi"
 )
 
 // Roots visits each root, a word that it may change, and each word of the host in an object that lives.
@@ -49,7 +53,7 @@ func (h *Heap) Collect(roots Roots) error {
 			c.look(o.at + lead)
 			continue
 		}
-		c.scan += c.look(c.scan)
+		c.drain()
 	}
 	h.clean = uint64(h.Next)
 	h.dirty[h.space] = max(h.dirty[h.space], h.clean)
@@ -80,11 +84,15 @@ func (c *collector) finish() (err error) {
 	for i := range h.large {
 		h.large[i].marked = false
 	}
-	h.target = h.Used() + max(h.Used(), leastFree)
+	h.target = h.Used() + roomFor(h.Used())
 	h.shrink(c.from)
 	h.open()
 	return err
 }
+
+// roomFor returns how many bytes there may be of new objects before the next collection, if so many live. A collection takes time for what lives, and how often there is one is the inverse of this room:
+// so small heaps have much room in proportion, up to what is little beside the rest of a program.
+func roomFor(live uint64) uint64 { return max(live, min(8*live, mostExtra), leastFree) }
 
 // shrink gives back what an empty space has beyond what it will need, which is at most the target: clearing pages takes less time than touching new ones.
 func (h *Heap) shrink(space int) {
@@ -115,11 +123,15 @@ func (c *collector) ref(r uint32) uint32 {
 		c.elsewhere(r)
 		return r
 	}
-	typ := c.u32(at + typeAt)
-	if typ == forwarded {
-		return c.u32(at)
+	return c.moved(at, c.u64(at+typeAt))
+}
+
+// moved returns where an object in the space that objects leave will be. It begins with its type and the word behind, which are given. The loops that look at objects inline this.
+func (c *collector) moved(at, begin uint64) uint32 {
+	if uint32(begin) == forwarded {
+		return uint32(begin >> 32)
 	}
-	return c.move(at, typ)
+	return c.move(at, begin)
 }
 
 // elsewhere sees to a reference that is not to the space that objects leave: to a large object, a small integer or nothing.
@@ -135,20 +147,19 @@ func (c *collector) elsewhere(r uint32) {
 	}
 }
 
-// move copies an object of the type with a number, and returns where it is.
-func (c *collector) move(at uint64, typ uint32) uint32 {
-	size := uint64(0)
-	t := c.types.of(typ)
-	if t != nil {
-		size = t.sizeOf(c.length(t, at))
+// move copies an object, and returns where it is.
+func (c *collector) move(at, begin uint64) uint32 {
+	t := c.types.of(uint32(begin))
+	if t == nil {
+		c.err = corrupt("type %d of the object at 0x%x", uint32(begin), at)
+		return 0
+	}
+	size := uint64(t.Fixed)
+	if t.Elem != 0 {
+		size = t.sizeOf(uint32(begin >> 32))
 	}
 	to := uint64(c.Next)
 	switch end := to + size; {
-	case c.err != nil:
-		return 0
-	case t == nil:
-		c.err = corrupt("type %d of the object at 0x%x", typ, at)
-		return 0
 	case at-c.fromStart+size > c.fromSize:
 		c.err = corrupt("an object at 0x%x of %d bytes", at, size)
 		return 0
@@ -156,12 +167,13 @@ func (c *collector) move(at uint64, typ uint32) uint32 {
 		c.err = corrupt("more is reached than there was")
 		return 0
 	}
-	for i := uint64(0); i < size; i += Align {
-		c.put64(to+typeAt+i, c.u64(at+typeAt+i))
+	c.Next = uint32(to + size)
+	from, into := c.at(at+typeAt), c.at(to+typeAt)
+	*(*uint64)(into) = begin
+	for i := uint64(Align); i < size; i += Align {
+		*(*uint64)(unsafe.Add(into, i)) = *(*uint64)(unsafe.Add(from, i))
 	}
-	c.Next += uint32(size)
-	c.put32(at+typeAt, forwarded)
-	c.put32(at, uint32(to))
+	*(*uint64)(from) = forwarded | to<<32
 	return uint32(to)
 }
 
@@ -196,6 +208,30 @@ func (c *collector) mark(at uint64) {
 	}
 }
 
+// drain looks at the objects of the new space that have not been looked at, until it meets an error. What it does itself for small structures is what look does.
+func (c *collector) drain() {
+	base, types, scan, fromStart, fromSize := c.base, c.types, c.scan, c.fromStart, c.fromSize
+	for scan < uint64(c.Next) && c.err == nil {
+		at := unsafe.Add(base, scan)
+		t := types.of(*(*uint32)(unsafe.Add(at, abi.ObjectType)))
+		if t == nil || !t.small {
+			scan += c.look(scan)
+			continue
+		}
+		for refs := t.slots; refs != 0; refs &= refs - 1 {
+			slot := (*uint32)(unsafe.Add(at, 4*bits.TrailingZeros64(refs)))
+			from := uint64(*slot)
+			if from-fromStart >= fromSize || from%Align != 0 {
+				c.elsewhere(uint32(from))
+				continue
+			}
+			*slot = c.moved(from, *(*uint64)(unsafe.Add(base, from+typeAt)))
+		}
+		scan += uint64(t.Fixed)
+	}
+	c.scan = scan
+}
+
 // look updates the references in an object and returns its size.
 func (c *collector) look(at uint64) uint64 {
 	typ := c.u32(at + typeAt)
@@ -204,31 +240,46 @@ func (c *collector) look(at uint64) uint64 {
 		c.err = corrupt("type %d of the object at 0x%x", typ, at)
 		return 0
 	}
-	n := c.length(t, at)
 	if t.Elem == 0 {
-		c.references(t, at, 1)
-	} else if len(t.Refs)+len(t.Words) != 0 {
-		c.references(t, at, uint64(n))
+		c.fields(t, c.at(at))
+		return uint64(t.Fixed)
 	}
-	return t.sizeOf(n)
+	n := c.u32(at)
+	size := t.sizeOf(n)
+	switch {
+	case len(t.Refs) != 0 && t.Elem == 4:
+		c.narrow(at+uint64(t.Refs[0]), n)
+	case len(t.Refs)+len(t.Words) != 0:
+		for i := uint64(0); i < uint64(n) && c.err == nil; i++ {
+			c.fields(t, c.at(at+i*uint64(t.Elem)))
+		}
+	}
+	return size
 }
 
-// references updates those of a structure, or of the elements of an array.
-func (c *collector) references(t *Type, at, n uint64) {
-	for ; n > 0 && c.err == nil; n-- {
-		for _, off := range t.Refs {
-			p := at + uint64(off)
-			if r := c.u32(p); r != 0 {
-				c.put32(p, c.ref(r))
-			}
+// narrow updates references that lie side by side.
+func (c *collector) narrow(at uint64, n uint32) {
+	base, fromStart, fromSize := c.base, c.fromStart, c.fromSize
+	for end := at + 4*uint64(n); at < end; at += 4 {
+		slot := (*uint32)(unsafe.Add(base, at))
+		from := uint64(*slot)
+		if from-fromStart >= fromSize || from%Align != 0 {
+			c.elsewhere(uint32(from))
+			continue
 		}
-		for _, off := range t.Words {
-			p := at + uint64(off)
-			w := c.u64(p)
-			c.word(&w)
-			c.put64(p, w)
+		*slot = c.moved(from, *(*uint64)(unsafe.Add(base, from+typeAt)))
+	}
+}
+
+// fields updates the references of a structure at a place, or those of an element of an array whose first one would be there.
+func (c *collector) fields(t *Type, at unsafe.Pointer) {
+	for _, off := range t.Refs {
+		if ref := (*uint32)(unsafe.Add(at, off)); *ref != 0 {
+			*ref = c.ref(*ref)
 		}
-		at += uint64(t.Elem)
+	}
+	for _, off := range t.Words {
+		c.word((*uint64)(unsafe.Add(at, off)))
 	}
 }
 

@@ -34,6 +34,8 @@ const (
 	step = 64 << 10
 	// leastFree is the least room for objects that there is behind a collection: about what caches hold.
 	leastFree = 1 << 20
+	// mostExtra is the most room that there is beyond as much as lives.
+	mostExtra = 32 << 20
 	// lead is how far the first reference of a space, or that to a large object, is from what is accessible: there is room for the number of the type in front of it.
 	lead = Align
 	// forwarded is the number of the type of an object that has been moved; the new reference is where the old one is to.
@@ -58,6 +60,9 @@ type Type struct {
 	Elem uint32
 	// Refs and Words are where, relative to the reference, the fields are that are references and words; of the elements of an array, the first one or none.
 	Refs, Words []uint32
+	// small says that the type is of structures that have no words, and references in the first 256 bytes only: those that slots has, a bit for each 4 bytes.
+	small bool
+	slots uint64
 }
 
 // TypeOf returns what the collector needs to know of a type that is laid out so.
@@ -71,6 +76,11 @@ func TypeOf(def *abi.TypeDef, l *abi.ObjectLayout) Type {
 		default:
 			t.Words = append(t.Words, l.Offsets[i])
 		}
+	}
+	t.small = t.Elem == 0 && len(t.Words) == 0
+	for _, off := range t.Refs {
+		t.small = t.small && off < 4*64
+		t.slots |= 1 << (off / 4)
 	}
 	return t
 }

@@ -194,7 +194,7 @@ func (m *mutator) link() {
 		m.are[i].refs[k], m.are[i].small[k] = m.are[to], 0
 		m.put(list[k], wide, m.roots[to])
 	case to == len(m.roots):
-		m.are[i].refs[k], m.are[i].small[k] = nil, m.Uint32()|1
+		m.are[i].refs[k], m.are[i].small[k] = nil, uint32(m.roots[m.IntN(len(m.roots))])|m.Uint32()>>m.IntN(32)|1
 		m.put(list[k], wide, uint64(m.are[i].small[k]))
 	default:
 		m.are[i].refs[k], m.are[i].small[k] = nil, 0
@@ -468,26 +468,85 @@ func TestCorrupt(t *testing.T) {
 }
 
 func BenchmarkCollect(b *testing.B) {
-	t := &testing.T{}
-	var state State
-	m := &mutator{T: t, Rand: rand.New(rand.NewPCG(1, 1)), h: New(newMemory(t), &state, 512<<20)}
-	m.h.SetTypes(testTypes())
-	const n = 1 << 20 // 32 MiB of pairs
-	var last uint64
-	root := Roots{Each: func(visit func(*uint64)) { visit(&last) }}
-	for range n {
-		r, err := m.h.Alloc(pair, 0, root)
-		if err != nil {
-			b.Fatal(err)
-		}
-		m.h.put32(uint64(r)+uint64(m.h.types.of(pair).Refs[0]), uint32(last))
-		last = uint64(r)
+	const n = 1 << 20 // of pairs: 24 MiB
+	for _, c := range []struct {
+		name string
+		make func(m *mutator, cons func(left, right uint32) uint32) uint64
+	}{
+		{"list", func(_ *mutator, cons func(left, right uint32) uint32) (list uint64) {
+			for range n {
+				list = uint64(cons(uint32(list), 0))
+			}
+			return list
+		}},
+		{"tree", func(_ *mutator, cons func(left, right uint32) uint32) uint64 {
+			var tree func(n int) uint32
+			tree = func(n int) uint32 {
+				if n == 0 {
+					return 0
+				}
+				left := tree((n - 1) / 2)
+				return cons(left, tree(n-1-(n-1)/2))
+			}
+			return uint64(tree(n))
+		}},
+		{"shuffled", func(m *mutator, cons func(left, right uint32) uint32) (list uint64) {
+			all := make([]uint32, n)
+			for i := range all {
+				all[i] = cons(0, 0)
+			}
+			m.Shuffle(n, func(i, j int) { all[i], all[j] = all[j], all[i] })
+			for i, r := range all[1:] {
+				m.h.put32(uint64(all[i/2])+uint64(m.h.types.of(pair).Refs[i%2]), r)
+			}
+			return uint64(all[0])
+		}},
+		{"arrays", func(m *mutator, cons func(left, right uint32) uint32) uint64 {
+			const length = 1024
+			rows, err := m.h.Alloc(refsType, n/length, Roots{Each: func(func(*uint64)) {}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for i := range uint64(n / length) {
+				row, err := m.h.Alloc(refsType, length, Roots{Each: func(func(*uint64)) {}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				elems := uint64(m.h.types.of(refsType).Fixed) - lead/2
+				m.h.put32(uint64(rows)+elems+4*i, row)
+				for k := range uint64(length) {
+					m.h.put32(uint64(row)+elems+4*k, cons(0, 0))
+				}
+			}
+			return uint64(rows)
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			t := &testing.T{}
+			var state State
+			m := &mutator{T: t, Rand: rand.New(rand.NewPCG(1, 1)), h: New(newMemory(t), &state, 512<<20)}
+			m.h.SetTypes(testTypes())
+			refs, none := m.h.types.of(pair).Refs, Roots{Each: func(func(*uint64)) {}}
+			for range b.N {
+				b.StopTimer()
+				m.h.target = 512 << 20 // nothing is collected before all is there
+				root := c.make(m, func(left, right uint32) uint32 {
+					r, err := m.h.Alloc(pair, 0, none)
+					if err != nil {
+						b.Fatal(err)
+					}
+					m.h.put32(uint64(r)+uint64(refs[0]), left)
+					m.h.put32(uint64(r)+uint64(refs[1]), right)
+					return r
+				})
+				b.StartTimer()
+				for range 2 { // as the program has ordered the objects, and as the collector has
+					if err := m.h.Collect(Roots{Each: func(visit func(*uint64)) { visit(&root) }}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/2/float64(m.h.Used())*(1<<20), "us/MiB")
+		})
 	}
-	b.ResetTimer()
-	for range b.N {
-		if err := m.h.Collect(root); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(m.h.Used()>>20), "us/MiB")
 }
