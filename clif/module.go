@@ -71,6 +71,11 @@ func ownTypeOf(class Type, typed *TypedRef) abi.OwnType {
 	return abi.OwnType{Type: class.ValType()}
 }
 
+// HasObjects reports whether the module defines structures or arrays.
+func (m *Module) HasObjects() bool {
+	return slices.ContainsFunc(m.Types, func(t abi.TypeDef) bool { return t.Kind != abi.KindFunc })
+}
+
 // ValType returns the type of the value as the module has it.
 func (d *GlobalDecl) ValType() abi.ValType { return valTypeOf(d.Type, d.Typed) }
 

@@ -250,7 +250,7 @@ func (w *worker) reset() {
 		w.tr.Options = d.opt.translation(d.target)
 		w.tr.MaxBytes = d.roomForFunction()
 	}
-	w.inline, w.opt, w.verifier = inline.Inliner{}, opt.Optimizer{}, verify.Verifier{}
+	w.inline, w.opt, w.verifier = inline.Inliner{Objects: d.cm.HasObjects()}, opt.Optimizer{}, verify.Verifier{}
 	if d.opt.Verify || d.opt.AfterPass != nil || w.costs != nil {
 		w.opt.After = func(p *opt.Pass, f *clif.Func) error { return w.after(p.Name) }
 	}

@@ -44,6 +44,9 @@ type Inliner struct {
 	// Lean says that the function is to be small, as it may be inlined itself, in more than one place.
 	Lean bool
 
+	// Objects says that the module has objects.
+	Objects bool
+
 	// Eager inlines whatever the budgets allow, whether it pays or not, for tests.
 	Eager bool
 

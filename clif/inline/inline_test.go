@@ -210,26 +210,32 @@ func TestPolicy(t *testing.T) {
 		b.WriteString("    return\n}\n")
 		return b.String()
 	}
-	for loops, limit := range []int{limits[0], limits[1], limits[2], limits[2]} {
-		for _, weight := range []int{1, limit, limit + 1} {
-			for _, behind := range []bool{false, true} {
-				f, err := text.Parse(file(weight, loops, behind))
-				if err != nil {
-					t.Fatal(err)
-				}
-				ctl := &rewrite.Control{Limit: -1}
-				n := Inliner{Control: ctl}
-				body := n.Keep(f.Funcs[0].Func, false)
-				n.Run(f.Funcs[1].Func, func(clif.FuncIndex) *Body { return body })
-				want := 0
-				if weight <= limit {
-					want++
-				}
-				if behind && weight <= limits[0] {
-					want++
-				}
-				if len(ctl.Log) != want {
-					t.Errorf("weight %d in %d loops, behind them too %v: %d inlined, want %d", weight, loops, behind, len(ctl.Log), want)
+	for _, objects := range []bool{false, true} {
+		limits := limits
+		if objects {
+			limits = objectLimits
+		}
+		for loops, limit := range []int{limits[0], limits[1], limits[2], limits[2]} {
+			for _, weight := range []int{1, limit, limit + 1} {
+				for _, behind := range []bool{false, true} {
+					f, err := text.Parse(file(weight, loops, behind))
+					if err != nil {
+						t.Fatal(err)
+					}
+					ctl := &rewrite.Control{Limit: -1}
+					n := Inliner{Control: ctl, Objects: objects}
+					body := n.Keep(f.Funcs[0].Func, false)
+					n.Run(f.Funcs[1].Func, func(clif.FuncIndex) *Body { return body })
+					want := 0
+					if weight <= limit {
+						want++
+					}
+					if behind && weight <= limits[0] {
+						want++
+					}
+					if len(ctl.Log) != want {
+						t.Errorf("objects %v, weight %d in %d loops, behind them too %v: %d inlined, want %d", objects, weight, loops, behind, len(ctl.Log), want)
+					}
 				}
 			}
 		}

@@ -12,6 +12,9 @@ import (
 // loops a body must not be larger than the call that it replaces, so that code does not grow.
 var limits = [...]int{4, 16, 30}
 
+// objectLimits are the limits in modules that have objects: programs of such languages consist of small methods, which are called from loops of other methods.
+var objectLimits = [len(limits)]int{10, 24, 30}
+
 // maxRecursiveWeight is that of a function that is inlined in itself.
 const maxRecursiveWeight = 40
 
@@ -69,6 +72,10 @@ func (n *Inliner) wants(f *clif.Func, at int, body *Body) bool {
 	weight := body.costs()
 	if body.f.Index == f.Index {
 		return weight <= maxRecursiveWeight
+	}
+	limits := &limits
+	if n.Objects {
+		limits = &objectLimits
 	}
 	if weight <= limits[0] {
 		return true

@@ -16,6 +16,9 @@ type scales struct {
 // callWeight is the weight of a call in a body: with it the function is not a leaf, so that only one of two calls is saved.
 const callWeight = 12
 
+// raiseWeight is the weight of a block that throws an exception: it rarely runs, and is cold code.
+const raiseWeight = 2
+
 // weightless are the operations that become operands, or nothing.
 var weightless = [clif.NumOpcodes]bool{clif.OpNop: true, clif.OpIconst: true, clif.OpUextend: true, clif.OpIreduce: true, clif.OpJump: true, clif.OpReturn: true, clif.OpCharge: true}
 
@@ -28,6 +31,10 @@ func (s *scales) weigh(f *clif.Func) (weight int) {
 	}
 	for _, b := range f.Layout {
 		if resumed && !s.usual[b] {
+			continue
+		}
+		if t := f.Terminator(b); t != clif.NoInst && f.Insts[t].Op == clif.OpRaise {
+			weight += raiseWeight
 			continue
 		}
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End && weight <= maxEagerWeight; i++ {

@@ -62,3 +62,33 @@ block6:
 		}
 	}
 }
+
+// TestWeightOfRaise: what only throws weighs little.
+func TestWeightOfRaise(t *testing.T) {
+	file, err := text.Parse(`sig0 = () -> ()
+tag0 sig0
+function "check" (i32, i32) -> () {
+block0(v0: i32, v1: i32):
+    v2 = icmp.i32 slt, v0, v1
+    br v2, block1, block2
+block1:
+    return
+block2:
+    v3 = call fn1(v0)
+    v4 = call fn1(v3)
+    exn_set tag0()
+    raise
+}
+function "other" (i32) -> (i32) {
+block0(v0: i32):
+    return v0
+}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s scales
+	if got, want := s.weigh(file.Funcs[0].Func), 2+raiseWeight; got != want {
+		t.Errorf("weight %d, want %d", got, want)
+	}
+}

@@ -480,6 +480,8 @@ var kept = []keptFault{
 	{"clif/inline/result.go", " || gives(from, f.TargetArgs(t))", "", inlinedOnes},
 	{"clif/inline/result.go", "e.Op.Has(effect.Traps | effect.Writes | effect.Calls)", "e.Op.Has(effect.Traps | effect.Calls)", inlinedOnes},
 	{"clif/inline/policy.go", "int(body.depth)+levels >= maxDepth", "levels >= maxDepth", inlined},
+	{"clif/inline/policy.go", "if n.Objects {", "if !n.Objects {", inlined},
+	{"clif/inline/weight.go", "weight += raiseWeight\n\t\t\tcontinue", "weight += raiseWeight", weights},
 	{"clif/inline/weight.go", "edges = edges[:1]", "edges = edges[1:]", weights},
 	{"clif/inline/weight.go", "k != rare && ", "k != rare-2 && ", weights},
 	{"clif/inline/body.go", "n.depth >= maxDepth", "n.depth > maxDepth", inlined},
