@@ -79,7 +79,9 @@ const (
 func threadChoices(o *Optimizer, f *clif.Func) {
 	o.flow(f)
 	o.threaded = threadPast(o, f, clif.OpBrTable, dispatchRounds)
-	threadPast(o, f, clif.OpBranch, branchRounds)
+	if threadPast(o, f, clif.OpBranch, branchRounds) && o.fold.tests {
+		o.threaded = true
+	}
 }
 
 // threadPast sends edges past dispatchers that end in op, in a number of rounds; it reports whether there was one.

@@ -45,6 +45,8 @@ type folder struct {
 	// wide is how many sums may still be searched for words of wide products: 0 before the function has a product of
 	// halves, negative when there were too many.
 	wide int
+	// tests says that the function tests types of references.
+	tests bool
 }
 
 // blockState is the state of the walk for a block.
@@ -85,7 +87,7 @@ func fold(o *Optimizer, f *clif.Func) {
 	c.demand.compute(f, o.cfg.Order())
 	c.mem.reset(f.Mod)
 	c.regions.reset(f)
-	c.wide = 0
+	c.wide, c.tests = 0, false
 	c.immutable = f.Index != f.Mod.InitFunc()
 	c.state = stop.Zeroed(f.Stop, c.state, len(f.Blocks))
 	c.walk = append(stop.Grow(f.Stop, c.walk[:0], len(o.cfg.Order())), step{block: f.Entry()})

@@ -26,6 +26,7 @@ func ruleArrayLen(c *folder, d *clif.InstData) (clif.Value, bool) {
 
 // ruleRefTest: the type of what was made here, or null.
 func ruleRefTest(c *folder, d *clif.InstData) (clif.Value, bool) {
+	c.tests = true
 	_, want := d.RefTestTypes()
 	is := false
 	if in := c.def(d.ArgA()); in != nil && in.Op == clif.OpRefNull {

@@ -37,7 +37,7 @@ type Pass struct {
 	// Reason says why the pass is where it is in the order.
 	Reason string
 	run    func(*Optimizer, *clif.Func)
-	// again: only where dispatch has sent edges past tables.
+	// again: only where dispatch has sent edges past tables, or past branches in a function that tests types: a test behind an equal one is decided then.
 	again bool
 }
 
@@ -81,7 +81,7 @@ type Optimizer struct {
 	live     liveness
 	par      paramPass
 	dis      dispatchPass
-	threaded bool // dispatch has sent edges past tables
+	threaded bool // dispatch has sent edges past tables, or past branches where types are tested
 	bytes    byteLoop
 
 	addresses addressPass

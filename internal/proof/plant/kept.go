@@ -99,7 +99,7 @@ var (
 	halves        = run{pkg: "checker", pattern: "TestRules"}
 	frames        = run{pkg: "backend/isa/x64", pattern: "TestMachine/Entries"}
 	weights       = run{pkg: "clif/inline", pattern: "TestWeight"}
-	inlined       = run{pkg: "clif/inline", pattern: "TestText|TestBounded|TestRecursion"}
+	inlined       = run{pkg: "clif/inline", pattern: "TestText|TestBounded|TestRecursion|TestPolicy"}
 	inlinedOnes   = run{pkg: "clif/inline", pattern: "TestResults"}
 	inlinedRuns   = run{pkg: "internal/proof/difftest", pattern: "TestInlinedInterpreted"}
 	inlinedCatch  = run{pkg: "internal/proof/filetest", pattern: "TestFiles/inline_catch"}
