@@ -45,8 +45,8 @@ type folder struct {
 	// wide is how many sums may still be searched for words of wide products: 0 before the function has a product of
 	// halves, negative when there were too many.
 	wide int
-	// tests says that the function tests types of references.
-	tests bool
+	// tests says that the function tests types of references, makes that it makes structures.
+	tests, makes bool
 }
 
 // blockState is the state of the walk for a block.
@@ -87,7 +87,7 @@ func fold(o *Optimizer, f *clif.Func) {
 	c.demand.compute(f, o.cfg.Order())
 	c.mem.reset(f.Mod)
 	c.regions.reset(f)
-	c.wide, c.tests = 0, false
+	c.wide, c.tests, c.makes = 0, false, false
 	c.immutable = f.Index != f.Mod.InitFunc()
 	c.state = stop.Zeroed(f.Stop, c.state, len(f.Blocks))
 	c.walk = append(stop.Grow(f.Stop, c.walk[:0], len(o.cfg.Order())), step{block: f.Entry()})

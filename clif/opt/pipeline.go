@@ -37,7 +37,7 @@ type Pass struct {
 	// Reason says why the pass is where it is in the order.
 	Reason string
 	run    func(*Optimizer, *clif.Func)
-	// again: only where dispatch has sent edges past tables, or past branches in a function that tests types: a test behind an equal one is decided then.
+	// again: only where dispatch has sent edges past tables, or past branches in a function that tests types, behind which one is decided then, or where objects has replaced some.
 	again bool
 }
 
@@ -49,6 +49,7 @@ var passes = [...]Pass{
 	{Name: "branches", Reason: "fold leaves empty blocks behind, which hide that edges agree", run: threadEmpty},
 	{Name: "dispatch", Reason: "fold shows which indices and conditions are constant", run: threadChoices},
 	{Name: "params", Reason: "fewer edges leave more parameters with one value", run: removeParams},
+	{Name: "objects", Reason: "fold has removed tests of what was made, which see it; the second fold knows what fields hold", run: replaceObjects},
 	{Name: "resume", Reason: "the second fold makes use of what is known then", run: copyResumed, again: true},
 	{Name: "fold", Reason: "values met in dispatchers, and do not any more", run: fold, again: true},
 	{Name: "branches", Reason: "as behind the first fold", run: threadEmpty, again: true},
@@ -81,9 +82,10 @@ type Optimizer struct {
 	live     liveness
 	par      paramPass
 	dis      dispatchPass
-	threaded bool // dispatch has sent edges past tables, or past branches where types are tested
+	threaded bool // dispatch has sent edges past tables, or past branches where types are tested, or there are fewer objects
 	bytes    byteLoop
 
+	objects   objectPass
 	addresses addressPass
 	exits     exitPass
 	resumed   resumePass

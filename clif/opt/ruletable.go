@@ -178,6 +178,7 @@ const (
 	RuleBranchSelect
 	RuleCountFromZero
 	RuleExitValue
+	RuleObjectUnseen
 	RuleCopyResumed
 	RuleAddressBounded
 	RuleDead
@@ -434,6 +435,7 @@ var ruleDefs = [NumRules]ruleDef{
 	RuleThreadBranch:    {Name: "thread-branch", Pass: "dispatch", What: "an edge with constants to a block that is only a branch on these => an edge past it"},
 	RuleParamSame:       {Name: "param-same", Pass: "params", What: "a parameter with one value => that"},
 	RuleBranchSelect:    {Name: "branch-select", Pass: "selects", What: "a br both of whose edges lead to one block, on a comparison of what was just loaded => selects"},
+	RuleObjectUnseen:    {Name: "object-unseen", Pass: "objects", What: "a structure that nothing sees but accesses to its fields => its fields, as values"},
 	RuleCopyResumed:     {Name: "copy-resumed", Pass: "resume", What: "rare entries of a br_table that lead into a loop => copies of all that they lead to"},
 	RuleExitValue:       {Name: "exit-value", Pass: "exits", What: "behind a loop, x, whose next value in the loop is x + k => next - k"},
 	RuleCountFromZero:   {Name: "count-from-zero", Pass: "addresses", What: "a variable of a loop that begins with -n => that variable + n"},

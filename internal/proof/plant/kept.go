@@ -26,6 +26,7 @@ var (
 	savedWays  = run{pkg: "regalloc/linear", pattern: "QuickWay|TestManyNeeds|TestAskedRegisters|TestRareCode|TestPressure|TestCarriedValue|TestManyRuns"}
 	quickWays  = run{pkg: "backend/isa/x64", pattern: "TestMachine/QuickWays"}
 	rareSides  = run{pkg: "backend", pattern: "TestRareSide"}
+	optFiles   = run{pkg: "clif/opt", pattern: "TestFiles"}
 	byteLoops  = run{pkg: "clif/opt", pattern: "TestByteLoops"}
 	byteMisses = run{pkg: "clif/opt", pattern: "TestByteMisses"}
 
@@ -214,6 +215,13 @@ var kept = []keptFault{
 	{"wasmfront/validate/gc.go", "f.Packed != to.Packed || ", "", validGC},
 	{"wasmfront/translate/gc.go", "t.b.TrapIf(t.b.Icmp(clif.Uge, clif.I32, at, n)", "t.b.TrapIf(t.b.Icmp(clif.Ugt, clif.I32, at, n)", heapScript},
 	{"wasmfront/translate/control.go", "} else if t.m.Types[op.Index].Open {", "} else if false {", heapScript},
+	{"clif/opt/objects.go", "n != 0 && p.fits(d, &p.made[n-1])", "n != 0", optFiles},
+	{"clif/opt/objects.go", "\t\tp.seen(f.TargetArgs(t))\n", "\t\t_ = t\n", optFiles},
+	{"clif/opt/objects.go", "\tp.seen(operands)\n", "", optFiles},
+	{"clif/opt/objects.go", "case d.Op == clif.OpStructGetU:", "case d.Op != clif.OpStructGetU:", optFiles},
+	{"clif/opt/objects.go", "\tcase bits == 8:", "\tcase bits == 16:", optFiles},
+	{"clif/opt/objects.go", "\t\t\t\tp.current[v] = atFirst\n", "", optFiles},
+	{"clif/opt/objects.go", "\t\t\tends[v] = atFirst\n", "\t\t\t_ = ends\n", optFiles},
 	{"clif/opt/heap.go", "f.imm != d.Imm || !m.IsSubType(f.aux, d.Aux) && !m.IsSubType(d.Aux, f.aux)", "f.imm != d.Imm || f.aux != d.Aux", heapFile},
 	{"clif/opt/heap.go", "if !c.f.Mod.Types[d.Aux].Fields[d.Imm].Mutable {", "if d.Imm < 1<<20 {", heapScript},
 	{"clif/opt/heap.go", "is = !want.IsNotNull()", "is = want.IsNotNull()", heapFile},

@@ -1,0 +1,353 @@
+package opt
+
+import (
+	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/rewrite"
+	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/stop"
+)
+
+// This file makes values of the fields of structures that nothing sees but accesses to their fields: such a structure is not made. Its fields are variables, which the making, with
+// zeros and nulls, and each struct_set define, and struct_get uses; where ways meet, blocks get parameters for them, on demand (Braun et al., "Simple and Efficient Construction of Static Single
+// Assignment Form", 2013).
+//
+// A structure that is an argument of a call or block, is in another object, or is compared, is made. One that is only in another that is not made is not made either: rounds see to that.
+
+// objectPass is the state of replaceObjects.
+type objectPass struct {
+	insertions
+	o *Optimizer
+	f *clif.Func
+
+	made []madeObject
+	of   []uint32 // by value: the number of the object that it is, plus 1, or 0
+	vars []fieldVar
+	// The values of variables, by block and variable: at the end of the block if it defines it, and at the start as far as that was asked for. Values are kept as definition has them.
+	ends, starts []definition
+	current      []definition // by variable, in the block at hand
+	trail        []int
+	pending      []varParam // parameters that have no arguments yet
+}
+
+// madeObject is a structure that a struct_new makes.
+type madeObject struct {
+	def   clif.Inst
+	typ   uint32
+	first uint32 // the variable of its first field
+	seen  bool   // by more than accesses to its fields
+}
+
+// fieldVar is a field of a structure.
+type fieldVar struct {
+	object uint32
+	field  abi.FieldType
+	zero   clif.Value // what it is at first, NoValue until that is needed
+}
+
+// definition is what defines a variable: notHere, atFirst, or 2 plus a value.
+type definition uint32
+
+const (
+	notHere definition = iota
+	atFirst            // the making of the object
+)
+
+func definedBy(v clif.Value) definition { return definition(v) + 2 }
+
+// varParam is a parameter that a block gets for a variable.
+type varParam struct {
+	block clif.Block
+	v     uint32
+}
+
+const (
+	// maxObjectRounds is how deep structures may be in each other.
+	maxObjectRounds = 4
+	// maxVars bounds the number of variables, and with parameters that blocks have already, that of the parameters of a block.
+	maxVars = 1 << 12
+	// maxVarBlocks bounds the number of variables times that of blocks, varWork does so for each instruction.
+	maxVarBlocks, varWork = 1 << 18, 16
+)
+
+// replaceObjects makes values of the fields of objects that are not seen.
+func replaceObjects(o *Optimizer, f *clif.Func) {
+	if !o.fold.makes {
+		return
+	}
+	p := &o.objects
+	p.o, p.f = o, f
+	o.flow(f)
+	for range maxObjectRounds {
+		if !p.find() {
+			return
+		}
+		p.replace()
+		o.threaded = true // what was in a field may decide something
+	}
+}
+
+// find fills made, of and vars; it reports whether there is an object that is not seen.
+func (p *objectPass) find() bool {
+	f := p.f
+	p.made, p.vars = p.made[:0], p.vars[:0]
+	p.of = stop.Zeroed(f.Stop, p.of, len(f.Values))
+	for _, b := range p.o.cfg.Order() {
+		f.Stop.Poll()
+		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
+			f.Stop.PollAt(int(i))
+			if d := &f.Insts[i]; d.Op == clif.OpStructNew {
+				p.made = append(p.made, madeObject{def: i, typ: d.Aux})
+				p.of[d.Result] = uint32(len(p.made))
+			}
+		}
+	}
+	if len(p.made) == 0 {
+		return false
+	}
+	for _, b := range p.o.cfg.Order() {
+		f.Stop.Poll()
+		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
+			f.Stop.PollAt(int(i))
+			p.look(&f.Insts[i])
+		}
+		for _, t := range p.o.cfg.Succs(b) {
+			p.seen(f.TargetArgs(t))
+		}
+	}
+	return p.choose()
+}
+
+// look notes which objects d sees.
+func (p *objectPass) look(d *clif.InstData) {
+	operands := d.Operands()
+	if isFieldAccess(d.Op) {
+		if n := p.of[d.ArgA()]; n != 0 && p.fits(d, &p.made[n-1]) {
+			operands = operands[1:]
+		}
+	}
+	p.seen(operands)
+	p.seen(p.f.ListOperands(d))
+}
+
+// seen notes that values are used.
+func (p *objectPass) seen(values []uint32) {
+	for _, v := range values {
+		if n := p.of[v]; n != 0 {
+			p.made[n-1].seen = true
+		}
+	}
+}
+
+func isFieldAccess(op clif.Opcode) bool {
+	return op == clif.OpStructGet || op == clif.OpStructGetS || op == clif.OpStructGetU || op == clif.OpStructSet
+}
+
+// fits reports whether an object has the field that d names. Code behind a cast that fails may name others.
+func (p *objectPass) fits(d *clif.InstData, m *madeObject) bool {
+	return p.f.Mod.IsSubType(m.typ, d.Aux)
+}
+
+// choose gives the objects that are not seen variables, as far as there may be so many; it reports whether there is one.
+func (p *objectPass) choose() (chosen bool) {
+	f := p.f
+	most := maxVars
+	for _, b := range f.Layout {
+		most = min(most, maxParams-maxVars-int(f.Blocks[b].Params.Len))
+	}
+	most = min(most, maxVarBlocks/len(f.Blocks), (varWork*len(f.Insts)+maxVars)/len(f.Blocks))
+	for n := range p.made {
+		m := &p.made[n]
+		fields := f.Mod.Types[m.typ].Fields
+		if m.seen || len(p.vars)+len(fields) > most || !p.o.may(RuleObjectUnseen) {
+			p.of[f.Insts[m.def].Result] = 0
+			continue
+		}
+		if p.o.tracing() {
+			p.o.note(f.Offset(f.Srcs[m.def]), rewrite.Text(f, &f.Insts[m.def]), "its fields")
+		}
+		m.first, chosen = uint32(len(p.vars)), true
+		for _, field := range fields {
+			p.vars = append(p.vars, fieldVar{uint32(n), field, clif.NoValue})
+		}
+	}
+	return chosen
+}
+
+// variable returns the variable that d, which is not a nop, accesses, if its object is not made.
+func (p *objectPass) variable(d *clif.InstData) (v uint32, ok bool) {
+	if !isFieldAccess(d.Op) || p.of[d.ArgA()] == 0 {
+		return 0, false
+	}
+	return p.made[p.of[d.ArgA()]-1].first + uint32(d.Imm), true
+}
+
+// begins returns the variables that d, a struct_new, begins: those from first up to end.
+func (p *objectPass) begins(d *clif.InstData) (first, end uint32) {
+	if d.Op != clif.OpStructNew || p.of[d.Result] == 0 {
+		return 0, 0
+	}
+	m := &p.made[p.of[d.Result]-1]
+	return m.first, m.first + uint32(len(p.f.Mod.Types[m.typ].Fields))
+}
+
+// replace removes the objects that have variables, and what accesses them.
+func (p *objectPass) replace() {
+	o, f := p.o, p.f
+	p.ends = stop.Zeroed(f.Stop, p.ends, len(f.Blocks)*len(p.vars))
+	p.starts = stop.Zeroed(f.Stop, p.starts, len(f.Blocks)*len(p.vars))
+	p.pending = p.pending[:0]
+	for _, b := range o.cfg.Order() {
+		f.Stop.Poll()
+		p.define(b, p.ends[int(b)*len(p.vars):][:len(p.vars)])
+	}
+	for _, b := range o.cfg.Order() {
+		f.Stop.Poll()
+		p.current = stop.Zeroed(f.Stop, p.current, len(p.vars))
+		p.rewrite(b)
+	}
+	for i := 0; i < len(p.pending); i++ {
+		p.fill(p.pending[i])
+	}
+	p.insert(f)
+	f.ResolveInsts()
+	f.ResolveTargets()
+}
+
+// define finds what block b defines.
+func (p *objectPass) define(b clif.Block, ends []definition) {
+	f := p.f
+	for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
+		f.Stop.PollAt(int(i))
+		d := &f.Insts[i]
+		first, end := p.begins(d)
+		for v := first; v < end; v++ {
+			ends[v] = atFirst
+		}
+		if v, ok := p.variable(d); ok && d.Op == clif.OpStructSet {
+			ends[v] = definedBy(d.ArgB())
+		}
+	}
+}
+
+// rewrite removes the instructions of block b that variables replace.
+func (p *objectPass) rewrite(b clif.Block) {
+	f := p.f
+	for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
+		f.Stop.PollAt(int(i))
+		d := &f.Insts[i]
+		if first, end := p.begins(d); first < end || d.Op == clif.OpStructNew && p.of[d.Result] != 0 {
+			for v := first; v < end; v++ {
+				p.current[v] = atFirst
+			}
+			f.Values[d.Result].Kind = clif.ValueDead
+		} else if v, ok := p.variable(d); !ok {
+			continue
+		} else if d.Op == clif.OpStructSet {
+			p.current[v] = definedBy(d.ArgB())
+		} else {
+			x := p.value(p.current[v], v)
+			if p.current[v] == notHere {
+				x = p.atStart(b, v)
+			}
+			f.MakeAlias(d.Result, p.extended(i, d, p.vars[v].field.Packed, x))
+		}
+		*d = clif.InstData{Result: clif.NoValue}
+	}
+}
+
+// extended returns what the access d, instruction i, gives of a field that holds x: of one that is packed, the low bits.
+func (p *objectPass) extended(i clif.Inst, d *clif.InstData, bits uint8, x clif.Value) clif.Value {
+	switch {
+	case bits == 0:
+		return x
+	case d.Op == clif.OpStructGetU:
+		mask := p.add(p.f, i, clif.I32, clif.InstData{Op: clif.OpIconst, Type: clif.I32, Imm: 1<<bits - 1})
+		return p.add(p.f, i, clif.I32, clif.InstData{Op: clif.OpBand, Type: clif.I32, Args: [3]uint32{uint32(x), uint32(mask)}})
+	case bits == 8:
+		return p.add(p.f, i, clif.I32, clif.InstData{Op: clif.OpSext8, Type: clif.I32, Args: [3]uint32{uint32(x)}})
+	}
+	return p.add(p.f, i, clif.I32, clif.InstData{Op: clif.OpSext16, Type: clif.I32, Args: [3]uint32{uint32(x)}})
+}
+
+// value returns the value of a definition of v that is one, or NoValue.
+func (p *objectPass) value(d definition, v uint32) clif.Value {
+	switch d {
+	case notHere:
+		return clif.NoValue
+	case atFirst:
+		return p.zero(&p.vars[v])
+	}
+	return clif.Value(d - 2)
+}
+
+// zero returns what a variable is at first.
+func (p *objectPass) zero(v *fieldVar) clif.Value {
+	if v.zero == clif.NoValue {
+		t := clif.TypeOf(v.field.Type)
+		d := clif.InstData{Op: clif.OpIconst, Type: t}
+		switch t {
+		case clif.F32, clif.F64:
+			d.Op = clif.OpFconst
+		case clif.V128:
+			d.Op = clif.OpVconst
+		case clif.Ref, clif.FuncRef:
+			d.Op = clif.OpRefNull
+		}
+		v.zero = p.add(p.f, p.made[v.object].def, t, d)
+	}
+	return v.zero
+}
+
+// atStart returns the value of v at the start of block b. The making of the object is on all ways there, so the search ends.
+func (p *objectPass) atStart(b clif.Block, v uint32) (x clif.Value) {
+	p.trail = p.trail[:0]
+	for {
+		p.f.Stop.Poll()
+		slot := int(b)*len(p.vars) + int(v)
+		if x = p.value(p.starts[slot], v); x != clif.NoValue {
+			break
+		}
+		p.trail = append(p.trail, slot)
+		preds := p.o.cfg.Preds(b)
+		if len(preds) != 1 {
+			x = p.meet(b, v)
+			break
+		}
+		b = preds[0].From
+		if x = p.value(p.ends[int(b)*len(p.vars)+int(v)], v); x != clif.NoValue {
+			break
+		}
+	}
+	for _, slot := range p.trail {
+		p.starts[slot] = definedBy(x)
+	}
+	return x
+}
+
+// meet gives b a parameter for v.
+func (p *objectPass) meet(b clif.Block, v uint32) clif.Value {
+	f := p.f
+	params := &f.Blocks[b].Params
+	x := clif.Value(len(f.Values))
+	f.Values = append(stop.Room(f.Stop, f.Values), clif.ValueData{Type: clif.TypeOf(p.vars[v].field.Type), Kind: clif.ValueParam, Num: uint16(params.Len), Def: uint32(b)})
+	f.AppendList(params, uint32(x))
+	p.pending = append(p.pending, varParam{b, v})
+	return x
+}
+
+// fill appends the arguments of a parameter to the edges. Parameters of a block are filled in the order in which it got them.
+func (p *objectPass) fill(x varParam) {
+	last := clif.NoTarget
+	for _, e := range p.o.cfg.Preds(x.block) {
+		p.f.Stop.Poll()
+		if e.Target == last {
+			continue // both edges of a branch
+		}
+		last = e.Target
+		arg := p.value(p.ends[int(e.From)*len(p.vars)+int(x.v)], x.v)
+		if arg == clif.NoValue {
+			arg = p.atStart(e.From, x.v)
+		}
+		p.f.AppendList(&p.f.Targets[e.Target].Args, uint32(arg))
+	}
+}
