@@ -46,7 +46,7 @@ type edge struct {
 	via  clif.Target
 	to   clif.Block
 	crit bool   // has an edge block
-	rare bool   // of a resumption table, and not its first; or as resumable.RareSide guesses; or to a handler
+	rare bool   // of a resumption table, and not its first; or as resumable.RareSide guesses; or to a handler; or where the heap is full
 	at   uint32 // the lowered edge block, once placed
 }
 
@@ -165,6 +165,8 @@ func (o *BlockOrder) collectEdges(b clif.Block) {
 		if call := f.CaughtCall(b); f.Insts[call].NumResults > minMemoryResults {
 			bi.results = call
 		}
+	case f.Insts[t].Op == clif.OpBranch && isHeapFull(f, f.Insts[t].ArgA()):
+		o.edges[bi.edgeStart].rare, o.rare = true, true
 	case resumable.IsTable(&f.Insts[t]):
 		for e := bi.edgeStart + 1; e < bi.edgeEnd; e++ {
 			o.edges[e].rare, o.rare = true, true
@@ -174,6 +176,12 @@ func (o *BlockOrder) collectEdges(b clif.Block) {
 			o.edges[bi.edgeStart+uint32(k)].rare = true
 		}
 	}
+}
+
+// isHeapFull reports whether a condition is that there is no room at once for an object.
+func isHeapFull(f *clif.Func, v clif.Value) bool {
+	i := f.DefInst(v)
+	return i != clif.NoInst && f.Insts[i].Op == clif.OpHeapFull
 }
 
 // addEdge returns the edge of the block whose edges begin at start that leads
@@ -288,7 +296,7 @@ func (o *BlockOrder) loops() {
 		b := o.rpo[i]
 		bi := &o.info[b]
 		t := o.f.Terminator(b)
-		bi.cold = t != clif.NoInst && o.f.Insts[t].Op == clif.OpTrap
+		bi.cold = t != clif.NoInst && (o.f.Insts[t].Op == clif.OpTrap || o.f.Insts[t].Op == clif.OpRaise)
 		if n := bi.edgeEnd - bi.edgeStart; n > 0 {
 			bi.cold = true
 			for _, e := range o.edges[bi.edgeStart:bi.edgeEnd] {

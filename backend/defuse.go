@@ -194,7 +194,7 @@ func (u *DefUse) MaxBits(v clif.Value) int {
 		if k, ok := u.Iconst(d.ArgB()); ok {
 			return 32 - int(k&31)
 		}
-	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull, clif.OpRefEq, clif.OpRefTest:
+	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull, clif.OpRefEq, clif.OpRefTest, clif.OpHeapFull:
 		return 1
 	}
 	return 32

@@ -113,7 +113,11 @@ func (l *Emit) Truth(v clif.Value) (c Comparison) {
 			v = b.X()
 			continue
 		}
-		if _, ok := l.Fold(RuleCondCompare, clif.I32, v, 4); !ok {
+		rule := RuleCondCompare
+		if l.defOpcode(v) == clif.OpHeapFull {
+			rule = RuleCondFull
+		}
+		if _, ok := l.Fold(rule, clif.I32, v, 4); !ok {
 			break
 		}
 		_, d := l.DefInst(v)
@@ -128,10 +132,10 @@ func (l *Emit) Truth(v clif.Value) (c Comparison) {
 	return c
 }
 
-// isComparison reports whether v is the result of an instruction that compares: icmp, fcmp, ref_is_null, ref_eq, or ref_test of anything but functions.
+// isComparison reports whether v is the result of an instruction that compares: icmp, fcmp, ref_is_null, ref_eq, heap_full, or ref_test of anything but functions.
 func (l *Query) isComparison(v clif.Value) bool {
 	switch l.defOpcode(v) {
-	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull, clif.OpRefEq:
+	case clif.OpIcmp, clif.OpFcmp, clif.OpRefIsNull, clif.OpRefEq, clif.OpHeapFull:
 		return true
 	case clif.OpRefTest:
 		_, d := l.DefInst(l.Resolve(v))

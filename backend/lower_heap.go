@@ -84,6 +84,27 @@ func lowerStructNew(l *Emit, _ clif.Inst, d *clif.InstData) {
 	newObject(l, d, l.Temp(0), l.Temp(int64(l.Layout.Object(d.Aux).Fixed)))
 }
 
+func lowerHeapNext(l *Emit, _ clif.Inst, d *clif.InstData) {
+	f := l.LoadForm(clif.I64, clif.U32)
+	l.Access(f.Op, f.Size, Based(baseOfHeap(l), abi.HeapNext), l.Def(d, 0))
+}
+
+// EndOfStructure appends the offset behind the structure that d, a heap_full or heap_claim, would make. It has no more than 32 bits: structures lie below the large arrays.
+func EndOfStructure(l *Emit, d *clif.InstData) regalloc.VReg {
+	end := l.NewVReg(clif.I64)
+	l.Target.Sum(l, l.Use(d.ArgA()), SumTerm{V: clif.NoValue, K: int64(l.Layout.Object(d.Aux).Fixed)}, end)
+	return end
+}
+
+// EndOfRoom is the address of the offset that no object may be behind, 32 bits.
+func EndOfRoom(l *Emit) Address { return Based(baseOfHeap(l), abi.HeapEnd) }
+
+func lowerHeapClaim(l *Emit, _ clif.Inst, d *clif.InstData) {
+	store := l.Target.Common.Store[regalloc.Int]
+	l.Access(store, 4, l.Target.Field(l, baseOfHeap(l), l.Use(d.ArgA()), 0, abi.ObjectType, 4), typeNumber(l, d.Aux))
+	l.Access(store, 4, Based(baseOfHeap(l), abi.HeapNext), EndOfStructure(l, d))
+}
+
 func lowerArrayNew(l *Emit, _ clif.Inst, d *clif.InstData) {
 	n := l.Use(d.ArgA())
 	_, log := elementSize(l, d.Aux)

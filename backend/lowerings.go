@@ -57,6 +57,8 @@ var sharedLowerings = [clif.NumOpcodes]LowerFunc{
 	clif.OpReturnCallRef: lowerReturnCallRef,
 	clif.OpRefTest:       lowerRefTest,
 	clif.OpStructNew:     lowerStructNew,
+	clif.OpHeapNext:      lowerHeapNext,
+	clif.OpHeapClaim:     lowerHeapClaim,
 	clif.OpStructGet:     lowerStructGet,
 	clif.OpStructGetS:    lowerStructGet,
 	clif.OpStructGetU:    lowerStructGet,

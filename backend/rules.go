@@ -23,6 +23,7 @@ const (
 	RuleNarrowMask
 	RuleCondEqz
 	RuleCondCompare
+	RuleCondFull
 	RuleElementConst
 	RuleTableChain
 	RuleTableFirst
@@ -45,6 +46,8 @@ var sharedRules = [FirstOwn]RuleDef{
 		Gives: "the condition x, inverted for eq", Why: "the inverse condition costs nothing"},
 	RuleCondCompare: {Name: "cond-cmp", Term: TermOperand, Pattern: "(icmp|fcmp|ref_is_null|ref_eq|ref_test.any x)",
 		Gives: "the flags of the comparison", Why: "no 0 or 1 is made only to be tested"},
+	RuleCondFull: {Name: "cond-full", Term: TermOperand, Pattern: "(heap_full.any x)",
+		Gives: "the flags of the comparison", Why: "as for other comparisons"},
 	RuleElementConst: {Name: "element-const", Term: TermOperand, Pattern: "x:index",
 		Gives: "[base+8k]", Why: "the displacement takes the index"},
 	RuleTableChain: {Name: "br-table-chain", Term: TermInst, Pattern: "(br_table x)", When: "few-entries", Lower: lowerChain,

@@ -310,6 +310,9 @@ const (
 	OpI31GetS
 	OpI31GetU
 	OpStructNew
+	OpHeapNext
+	OpHeapFull
+	OpHeapClaim
 	OpStructGet
 	OpStructGetS
 	OpStructGetU
@@ -595,12 +598,16 @@ var opInfos = [NumOpcodes]OpInfo{
 	// Objects of the collected heap. What is of a module's own structure or array has its type; each operation of one traps null_structure or null_array if A is null, or, of the list, the
 	// first. Elements are in bounds. What makes an object may run the collector, and fills it with zeros and nulls; it traps heap_exhausted.
 	// References within any and those to host objects are words of one kind, so that conversions between the two change nothing (docs/gc.md).
-	OpRefEq:         {Name: "ref_eq", Format: FormatBinary, Effects: effect.Pure, Sig: "CC:i", Types: tRef, Commutative: true},
-	OpRefTest:       {Name: "ref_test", Format: FormatRefTest, Effects: effect.Pure, Sig: "C:i", Types: tRefs}, // 1 if A, which is of the type Aux, is of the type Imm, which is neither the top nor the bottom of its hierarchy, and never null unless Aux is of objects; else 0
-	OpRefI31:        {Name: "ref_i31", Format: FormatUnary, Effects: effect.Pure, Sig: "i:C", Types: tRef},
-	OpI31GetS:       {Name: "i31_get_s", Format: FormatUnary, Effects: effect.Pure, Sig: "R:C", Types: tI32}, // of a small integer, not null
-	OpI31GetU:       {Name: "i31_get_u", Format: FormatUnary, Effects: effect.Pure, Sig: "R:C", Types: tI32},
-	OpStructNew:     ent("struct_new", EntType, ":C", tRef, effect.Traps|effect.WriteHeap),
+	OpRefEq:     {Name: "ref_eq", Format: FormatBinary, Effects: effect.Pure, Sig: "CC:i", Types: tRef, Commutative: true},
+	OpRefTest:   {Name: "ref_test", Format: FormatRefTest, Effects: effect.Pure, Sig: "C:i", Types: tRefs}, // 1 if A, which is of the type Aux, is of the type Imm, which is neither the top nor the bottom of its hierarchy, and never null unless Aux is of objects; else 0
+	OpRefI31:    {Name: "ref_i31", Format: FormatUnary, Effects: effect.Pure, Sig: "i:C", Types: tRef},
+	OpI31GetS:   {Name: "i31_get_s", Format: FormatUnary, Effects: effect.Pure, Sig: "R:C", Types: tI32}, // of a small integer, not null
+	OpI31GetU:   {Name: "i31_get_u", Format: FormatUnary, Effects: effect.Pure, Sig: "R:C", Types: tI32},
+	OpStructNew: ent("struct_new", EntType, ":C", tRef, effect.Traps|effect.WriteHeap),
+	// What struct_new does where there is room, in parts, which stand together: nothing between them may make an object, or collect.
+	OpHeapNext:      {Name: "heap_next", Format: FormatNop, Sig: ":C", Effects: effect.ReadHeap, Types: tRef}, // where the next object will be
+	OpHeapFull:      ent("heap_full", EntType, "C:i", tRef, effect.Pure),                                      // 1 if there is no room at once for a structure at A, as heap_next gave it: that does not change before the claim
+	OpHeapClaim:     ent("heap_claim", EntType, "C:.", tRef, effect.WriteHeap),                                // A, where there is room, refers to a structure of zeros and nulls
 	OpStructGet:     field("struct_get", "R:C", tScalar|tV128, effect.Traps|effect.ReadHeap),
 	OpStructGetS:    field("struct_get_s", "R:C", tI32, effect.Traps|effect.ReadHeap), // of a packed field
 	OpStructGetU:    field("struct_get_u", "R:C", tI32, effect.Traps|effect.ReadHeap),

@@ -376,10 +376,13 @@ func (w *worker) function(i uint32) error {
 	if err != nil {
 		return err
 	}
-	w.stage = "backend"
 	if idle {
 		return nil
 	}
+	if err := w.opt.Finish(&w.f, w.d.opt.OptLevel); err != nil {
+		return err
+	}
+	w.stage = "backend"
 	if w.gen == nil {
 		w.gen = w.d.newGenerator(w)
 	}

@@ -123,7 +123,7 @@ func TestEveryRule(t *testing.T) {
 			}
 			return nil
 		}
-		if err := o.Run(g, O1); err != nil {
+		if err := errors.Join(o.Run(g, O1), o.Finish(g, O1)); err != nil {
 			t.Fatal(err)
 		}
 		n.add(ctl.Log)

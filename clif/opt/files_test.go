@@ -1,6 +1,7 @@
 package opt_test
 
 import (
+	"errors"
 	"flag"
 	"testing"
 
@@ -13,7 +14,10 @@ var update = flag.Bool("update", false, "rewrite the expected texts")
 
 // TestFiles: what the passes make of the functions of files, and that the results do the same. A file names passes, or O1 for all of them.
 func TestFiles(t *testing.T) {
-	passes := map[string]filetest.Pass{"O1": func(f *clif.Func) error { return new(opt.Optimizer).Run(f, opt.O1) }}
+	passes := map[string]filetest.Pass{"O1": func(f *clif.Func) error {
+		var o opt.Optimizer
+		return errors.Join(o.Run(f, opt.O1), o.Finish(f, opt.O1))
+	}}
 	for _, p := range opt.Passes() {
 		passes[p.Name] = func(f *clif.Func) error {
 			new(opt.Optimizer).RunPass(f, p.Name)

@@ -485,6 +485,9 @@ func TestEffects(t *testing.T) {
 func TestWritesForget(t *testing.T) {
 	apart := map[[2]clif.Opcode]bool{{clif.OpDataDrop, clif.OpElemLen}: true, {clif.OpElemDrop, clif.OpDataLen}: true}
 	elements, fields := []clif.Opcode{clif.OpArrayGet, clif.OpArrayGetS, clif.OpArrayGetU}, []clif.Opcode{clif.OpStructGet, clif.OpStructGetS, clif.OpStructGetU}
+	for _, w := range []clif.Opcode{clif.OpStructSet, clif.OpArraySet} { // no field and no element is where the next object will be
+		apart[[2]clif.Opcode{w, clif.OpHeapNext}] = true
+	}
 	for _, op := range elements {
 		apart[[2]clif.Opcode{clif.OpStructSet, op}] = true
 	}

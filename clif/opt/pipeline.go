@@ -39,6 +39,8 @@ type Pass struct {
 	run    func(*Optimizer, *clif.Func)
 	// again: only where dispatch has sent edges past tables, or past branches in a function that tests types, behind which one is decided then, or where objects has replaced some.
 	again bool
+	// late: where the function is not to be inlined any more, see Finish.
+	late bool
 }
 
 // passes is the order of the mid-end.
@@ -59,6 +61,7 @@ var passes = [...]Pass{
 	{Name: "dce", Reason: "the other passes leave unused instructions behind", run: removeDead},
 	{Name: "bytes", Reason: "late: a loop is seen as it is only when all that is superfluous is gone", run: widenBytes},
 	{Name: "exits", Reason: "behind all that looks at the variables of loops", run: exitValues},
+	{Name: "allocate", Reason: "late: nothing else knows the parts of struct_new", run: allocateInLine, late: true},
 }
 
 // Passes lists the passes in order. Passes of one name do the same.
@@ -90,17 +93,25 @@ type Optimizer struct {
 	exits     exitPass
 	resumed   resumePass
 	selects   selectPass
+	allocate  allocatePass
 }
 
-// Run applies the passes of the level to f.
+// Run applies the passes of the level to f, but for those of Finish.
 func (o *Optimizer) Run(f *clif.Func, level Level) error {
+	o.cfgValid, o.threaded = false, false
+	return o.apply(f, level, false)
+}
+
+// Finish applies to f, to which Run has been applied last, the passes after which a body is not to be inlined: they take apart what the others know.
+func (o *Optimizer) Finish(f *clif.Func, level Level) error { return o.apply(f, level, true) }
+
+func (o *Optimizer) apply(f *clif.Func, level Level, late bool) error {
 	if level == O0 {
 		return nil
 	}
-	o.cfgValid, o.threaded = false, false
 	for i := range passes {
 		p := &passes[i]
-		if p.again && !o.threaded {
+		if p.late != late || p.again && !o.threaded {
 			continue
 		}
 		p.run(o, f)

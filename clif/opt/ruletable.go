@@ -182,6 +182,7 @@ const (
 	RuleCopyResumed
 	RuleAddressBounded
 	RuleDead
+	RuleAllocateInLine
 	RuleByteCopy
 	RuleByteFill
 	RuleByteCompare
@@ -441,6 +442,7 @@ var ruleDefs = [NumRules]ruleDef{
 	RuleCountFromZero:   {Name: "count-from-zero", Pass: "addresses", What: "a variable of a loop that begins with -n => that variable + n"},
 	RuleAddressBounded:  {Name: "address-bounded", Pass: "addresses", What: "an access at x + k => at x, with k in the offset; a bound of x shows that x + k does not wrap"},
 	RuleDead:            {Name: "dead", Pass: "dce", What: "whatever nothing needs => nothing, all at once"},
+	RuleAllocateInLine:  {Name: "allocate-in-line", Pass: "allocate", What: "struct_new => heap_next and heap_claim; struct_new where there is no room"},
 	RuleByteCopy:        {Name: "byte-copy", Pass: "bytes", What: "a loop that copies bytes => 16 bytes at a time, then the last"},
 	RuleByteFill:        {Name: "byte-fill", Pass: "bytes", What: "a loop that stores one byte over and over => 16 bytes at a time, then the last"},
 	RuleByteCompare:     {Name: "byte-compare", Pass: "bytes", What: "a loop that compares bytes => 8 bytes at a time, then the last, or those that differ"},

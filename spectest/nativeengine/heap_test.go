@@ -1,6 +1,7 @@
 package nativeengine_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/waot-project/waot/clif"
@@ -28,7 +29,10 @@ func TestHeap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	optimised := &interpengine.Engine{Label: "-O1", Rewrite: func(f *clif.Func) error { return new(opt.Optimizer).Run(f, opt.O1) }}
+	optimised := &interpengine.Engine{Label: "-O1", Rewrite: func(f *clif.Func) error {
+		var o opt.Optimizer
+		return errors.Join(o.Run(f, opt.O1), o.Finish(f, opt.O1))
+	}}
 	collecting := nativeengine.New(opt.O1)
 	collecting.Config.CollectAlways = true
 	for _, e := range []spectest.Engine{&interpengine.Engine{}, optimised, nativeengine.New(opt.O0), nativeengine.New(opt.O1), collecting} {

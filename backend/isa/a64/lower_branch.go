@@ -67,6 +67,8 @@ func compare(l *lower, d *clif.InstData, v clif.Value) comparison {
 		return compareEqual(8, l.Use(d.ArgA()), l.Use(d.ArgB()))
 	case clif.OpRefTest:
 		return compareRefTest(l, d)
+	case clif.OpHeapFull:
+		return compareHeapFull(l, d)
 	}
 	t, cc := d.Type, d.IntCC()
 	x, y := d.ArgA(), d.ArgB()

@@ -69,6 +69,16 @@ func compareRefTest(l *lower, d *clif.InstData) comparison {
 	return compareEqual(t.Size, t.X, t.Y)
 }
 
+// compareHeapFull returns the comparison of a heap_full.
+func compareHeapFull(l *lower, d *clif.InstData) comparison {
+	end, room := backend.EndOfStructure(l, d), l.NewVReg(clif.I64)
+	f := l.LoadForm(clif.I64, clif.U32)
+	l.Access(f.Op, f.Size, backend.EndOfRoom(l), room)
+	c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: 4}, asm.LO)
+	c.Add(room, end)
+	return c
+}
+
 // compareEqual compares whether registers are equal.
 func compareEqual(size uint8, x, y vreg) comparison {
 	c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: size}, asm.EQ)

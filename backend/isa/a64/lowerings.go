@@ -15,7 +15,7 @@ var lowerings = [clif.NumOpcodes]backend.LowerFunc{
 	clif.OpUmulhi: lowerUmulhi, clif.OpSmulhi: lowerSmulhi,
 	clif.OpUdiv: lowerUdiv, clif.OpSdiv: lowerSdiv, clif.OpUrem: lowerUrem, clif.OpSrem: lowerSrem,
 	clif.OpClz: lowerClz, clif.OpCtz: lowerCtz, clif.OpPopcnt: lowerPopcnt,
-	clif.OpIcmp: lowerCompare, clif.OpFcmp: lowerCompare, clif.OpRefIsNull: lowerCompare, clif.OpRefEq: lowerCompare,
+	clif.OpIcmp: lowerCompare, clif.OpFcmp: lowerCompare, clif.OpRefIsNull: lowerCompare, clif.OpRefEq: lowerCompare, clif.OpHeapFull: lowerCompare,
 	clif.OpRefI31: lowerRefI31, clif.OpI31GetS: lowerI31GetS, clif.OpI31GetU: lowerI31GetU,
 	clif.OpFadd: lowerFloat, clif.OpFsub: lowerFloat, clif.OpFmul: lowerFloat, clif.OpFdiv: lowerFloat, clif.OpFceil: lowerFloatUnary,
 	clif.OpFfloor: lowerFloatUnary, clif.OpFtrunc: lowerFloatUnary, clif.OpFnearest: lowerFloatUnary, clif.OpFpromote: lowerFloatUnary,

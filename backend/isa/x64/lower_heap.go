@@ -63,6 +63,15 @@ func compareRefTest(l *lower, d *clif.InstData) comparison {
 	return compareEqual(t.Size, t.X, t.Y)
 }
 
+// compareHeapFull returns the comparison of a heap_full.
+func compareHeapFull(l *lower, d *clif.InstData) comparison {
+	end := backend.EndOfStructure(l, d)
+	c := backend.Comparing(backend.Inst{Op: asm.CmpMem, Size: 4}, asm.B)
+	c.Address(backend.EndOfRoom(l))
+	c.Add(end)
+	return c
+}
+
 // compareEqual compares whether registers are equal.
 func compareEqual(size uint8, x, y vreg) comparison {
 	c := backend.Comparing(backend.Inst{Op: asm.Cmp, Size: size}, asm.E)
