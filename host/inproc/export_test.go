@@ -82,3 +82,22 @@ func Mappings() uint64 {
 	defer process.mu.Unlock()
 	return process.mappings
 }
+
+// LimitTypes makes the table of types as small as a number of words, until the function that it returns is called, and TypeWords returns where its rows end.
+func LimitTypes(words uint32) (back func()) {
+	rows := &process.rows
+	rows.mu.Lock()
+	defer rows.mu.Unlock()
+	rows.places.limit = words
+	return func() {
+		rows.mu.Lock()
+		defer rows.mu.Unlock()
+		rows.places.limit = maxTypeWords
+	}
+}
+
+func TypeWords() uint32 {
+	process.rows.mu.RLock()
+	defer process.rows.mu.RUnlock()
+	return process.rows.places.next
+}
