@@ -101,3 +101,6 @@ func TypeWords() uint32 {
 	defer process.rows.mu.RUnlock()
 	return process.rows.places.next
 }
+
+// VerifyHeap reports whether the heap of the store is whole.
+func (s *Store) VerifyHeap() error { return s.heap.Verify() }
