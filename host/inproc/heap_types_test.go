@@ -49,7 +49,7 @@ func TestHeapTypesForgotten(t *testing.T) {
 	const types = 500
 	keeper := newHeapHost(t, inproc.Config{})
 	keeper.must("set global", 7)
-	defer inproc.LimitTypes(inproc.TypeWords() + 8*types)()
+	defer inproc.LimitTypes(8 * types)()
 	most := uint32(0)
 	for mark := range testenv.Cases(20, 20, 200) { // 100,000 types
 		h := &heapHost{TB: t, level: opt.O0}
@@ -161,7 +161,7 @@ func TestHeapTypesConcurrent(t *testing.T) {
 			modules = append(modules, mod)
 		}
 	}
-	defer inproc.LimitTypes(inproc.TypeWords() + distinct*types*5)()
+	defer inproc.LimitTypes(distinct * types * 5)()
 	before := inproc.TypeWords()
 	check := func(s *inproc.Store, m *inproc.Module) error {
 		inst, err := s.Instantiate(m, nil)
