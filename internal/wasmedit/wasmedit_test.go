@@ -20,7 +20,7 @@ import (
 func TestRoundTrip(t *testing.T) {
 	for seed := range uint64(60) {
 		p := wasmgen.Generate(seed, wasmgen.Config{NoTraps: seed%2 == 0, RawNaNs: seed%3 == 0, Vectors: seed%4 == 1, Relaxed: seed%4 == 1, Tails: seed%5 == 1,
-			Exceptions: seed%5 > 2, Legacy: seed%5 == 4})
+			Exceptions: seed%5 > 2, Legacy: seed%5 == 4, GC: seed%6 == 2, TypedRefs: seed%7 == 2, TypedAll: true})
 		for _, b := range [][]byte{p.Wasm, p.Env} {
 			m, err := wasmedit.Decode(b, wasmfront.DecodableFeatures)
 			if err != nil {
