@@ -277,3 +277,37 @@ func TestNothing(t *testing.T) {
 		t.Errorf("%d bytes of what need not have anything: %v", len(small), err)
 	}
 }
+
+// TestBranchOnCast: a block between a branch on a cast and where it goes is taken away.
+func TestBranchOnCast(t *testing.T) {
+	m, err := wat.Assemble([]byte(`(module (func (export "f") (result i32)
+		(i31.get_u (block $out (result (ref i31))
+			(block $between (drop (br_on_cast $out anyref (ref i31) (ref.i31 (i32.const 7)))))
+			(unreachable)))))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, _, err := reduce.Module(m.Wasm, reduce.Options{}, func(b []byte) bool {
+		s, err := (&interpengine.Engine{}).NewStore()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		mod, err := s.Compile(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, err := s.Instantiate(mod, nil)
+		if err != nil {
+			return false
+		}
+		r, err := i.Invoke("f", nil)
+		return err == nil && r[0].Bits == 7 && uses(t, b, wasmfront.OpBrOnCast)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := printer.String(small); err != nil || strings.Count(text, "block") != 1 {
+		t.Errorf("%v: %s", err, text)
+	}
+}

@@ -155,3 +155,28 @@ func TestDead(t *testing.T) {
 		t.Errorf("left: %d functions, %d globals, %d exports", len(small.Funcs), len(small.Globals), len(small.Exports))
 	}
 }
+
+// TestCollected: modules with structures and arrays stay what they are, but for segments and a function that are dead: what names those behind them follows. Types that are written the same keep apart.
+func TestCollected(t *testing.T) {
+	const rest = `(type $f (sub (func (result i32)))) (type $g (sub (func (result i32)))) (type $h (sub $f (func (result i32))))
+		(rec (type $s (sub (struct (field (ref null $a)) (field (mut i8))))) (type $a (array (mut (ref null $s)))))
+		(type $b (sub final $s (struct (field (ref null $a)) (field (mut i8)) (field v128)))) (type $w (array (mut i16)))
+		(table $t 2 (ref null $f)) (global (ref $s) (struct.new $s (array.new_fixed $a 2 (ref.null $s) (ref.null none)) (i32.const 7))) (global i31ref (ref.i31 (i32.const 3)))
+		(elem $e (ref null $s) (item (struct.new_default $b))) (elem declare func $i) (data $d "abcd")
+		(func $i (type $g) (i32.const 1)) (func $j (type $h) (call_indirect $t (type $h) (i32.const 0)))
+		(func (param anyref) (result (ref null $s))
+			(drop (array.new_data $w $d (i32.const 0) (i32.const 2))) (drop (array.new_elem $a $e (i32.const 0) (i32.const 1)))
+			(array.init_data $w $d (array.new_default $w (i32.const 9)) (i32.const 0) (i32.const 0) (i32.const 2))
+			(array.init_elem $a $e (array.new_default $a (i32.const 9)) (i32.const 0) (i32.const 0) (i32.const 1))
+			(drop (call_ref $g (ref.func $i)))
+			(drop (block $l (result anyref) (drop (br_on_cast $l anyref (ref null $b) (local.get 0))) (drop (br_on_cast_fail $l anyref (ref $b) (local.get 0))) (ref.null any)))
+			(drop (ref.eq (ref.cast eqref (local.get 0)) (ref.null eq)))
+			(ref.cast (ref null $s) (local.get 0)))`
+	all := decoded(t, `(module (func (param anyref) (result (ref null $s)) (ref.null $s)) (elem anyref (item (ref.null any))) (data "dead")`+rest+")")
+	want := printed(t, decoded(t, "(module "+rest+")"))
+	all = again(t, all)
+	all.Elems[0].Dead, all.Data[0].Dead, all.Funcs[0].Dead = true, true, true
+	if got := printed(t, again(t, all)); got != want {
+		t.Error(cmp.Diff(want, got))
+	}
+}
