@@ -24,13 +24,13 @@ type encoder struct {
 // Encode puts the module together. It fails if something that is dead is used.
 func (m *Module) Encode() ([]byte, error) {
 	e := &encoder{m: m, types: slices.Clone(m.Types)}
-	e.funcs = number(m.Funcs, func(f *Func) bool { return f.Dead })
-	e.tables = number(m.Tables, func(t *Table) bool { return t.Dead })
-	e.memories = number(m.Memories, func(x *Memory) bool { return x.Dead })
-	e.tags = number(m.Tags, func(t *Tag) bool { return t.Dead })
-	e.globals = number(m.Globals, func(g *Global) bool { return g.Dead })
-	e.elems = number(m.Elems, func(s *Elem) bool { return s.Dead })
-	e.data = number(m.Data, func(s *Data) bool { return s.Dead })
+	e.funcs = number(m.Funcs, func(f *Func) (bool, bool) { return f.Dead, f.Import != nil })
+	e.tables = number(m.Tables, func(t *Table) (bool, bool) { return t.Dead, t.Import != nil })
+	e.memories = number(m.Memories, func(x *Memory) (bool, bool) { return x.Dead, x.Import != nil })
+	e.tags = number(m.Tags, func(t *Tag) (bool, bool) { return t.Dead, t.Import != nil })
+	e.globals = number(m.Globals, func(g *Global) (bool, bool) { return g.Dead, g.Import != nil })
+	e.elems = number(m.Elems, func(s *Elem) (bool, bool) { return s.Dead, false })
+	e.data = number(m.Data, func(s *Data) (bool, bool) { return s.Dead, false })
 	// The types come first but are known last.
 	var rest []byte
 	rest = section(rest, 2, e.imports())
@@ -85,13 +85,15 @@ func (m *Module) Encode() ([]byte, error) {
 	return append(section([]byte(encode.Header), 1, encodeTypes(e.types)), rest...), e.err
 }
 
-// number gives what is not dead its index.
-func number[T any](list []T, dead func(*T) bool) []uint32 {
-	out, n := make([]uint32, len(list)), uint32(0)
-	for i := range list {
-		if out[i] = gone; !dead(&list[i]) {
-			out[i] = n
-			n++
+// number gives what is not dead its index, what is imported first.
+func number[T any](list []T, is func(*T) (dead, imported bool)) []uint32 {
+	out, n := slices.Repeat([]uint32{gone}, len(list)), uint32(0)
+	for _, first := range [...]bool{true, false} {
+		for i := range list {
+			if dead, imported := is(&list[i]); !dead && imported == first {
+				out[i] = n
+				n++
+			}
 		}
 	}
 	return out

@@ -18,7 +18,7 @@ import (
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
-// Module is a module whose entities keep their indices while they are marked as Dead. Imported ones
+// Module is a module whose entities keep their indices while they are marked as Dead, or become imported. Those that are decoded as imported
 // come first. Custom sections are left out.
 type Module struct {
 	// Types are those of the module if it has typed function references or garbage collection, which name them, so that they keep their indices. Otherwise they are not listed: each
