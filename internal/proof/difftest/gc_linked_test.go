@@ -124,6 +124,13 @@ func (x *split) modules() (lib, rest *wasmedit.Module, funcs, globals int, ok bo
 	for i := range lib.Elems {
 		lib.Elems[i].Dead = true
 	}
+	declared := wasmedit.Elem{Mode: wasmfront.SegmentDeclarative, Type: wasmfront.FuncRef}
+	for i := range lib.Funcs {
+		if x.moved.funcs[i] {
+			declared.Items = append(declared.Items, []wasmfront.ConstOp{{Op: wasmfront.OpRefFunc, Index: uint32(i)}})
+		}
+	}
+	lib.Elems = append(lib.Elems, declared)
 	for i := range lib.Data {
 		lib.Data[i].Dead = true
 	}
