@@ -89,7 +89,7 @@ func TestHeapTypesAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		img, err := image(m, opt.O1)
+		img, err := image(m, opt.O0) // which asks for types that are known
 		if err != nil {
 			t.Fatal(err)
 		}
