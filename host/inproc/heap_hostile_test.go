@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -333,8 +334,8 @@ var manyTypes = []struct {
 
 // TestHeapManyTypes: to make an instance of a module with many types, and to close it, takes time in proportion, and the table holds them all until then.
 func TestHeapManyTypes(t *testing.T) {
-	if underRace {
-		t.Skip("the race detector takes time")
+	if underRace || os.Getenv("WAOT_EMULATOR") != "" {
+		t.Skip("time of Go code, which the race detector makes longer: not in an emulator")
 	}
 	for _, f := range manyTypes {
 		n := testenv.Cases(8_000, 20_000, 240_000)

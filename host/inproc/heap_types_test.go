@@ -5,6 +5,7 @@ package inproc_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -51,7 +52,11 @@ func TestHeapTypesForgotten(t *testing.T) {
 	keeper.must("set global", 7)
 	defer inproc.LimitTypes(8 * types)()
 	most := uint32(0)
-	for mark := range testenv.Cases(20, 20, 200) { // 100,000 types
+	modules := testenv.Cases(20, 20, 200) // 100,000 types
+	if os.Getenv("WAOT_EMULATOR") != "" {
+		modules = 10
+	}
+	for mark := range modules {
 		h := &heapHost{TB: t, level: opt.O0}
 		var err error
 		if h.s, err = inproc.NewStore(inproc.Config{CollectAlways: mark%2 == 1}); err != nil {
@@ -178,10 +183,14 @@ func TestHeapTypesConcurrent(t *testing.T) {
 		}
 		return nil
 	}
+	turns := testenv.Cases(20, 40, 300)
+	if os.Getenv("WAOT_EMULATOR") != "" {
+		turns = 10
+	}
 	var work sync.WaitGroup
 	for g := range 8 {
 		work.Go(func() {
-			for n := range testenv.Cases(20, 40, 1000) {
+			for n := range turns {
 				s, err := inproc.NewStore(inproc.Config{CollectAlways: (g+n)%2 == 0})
 				if err != nil {
 					t.Error(err)
