@@ -338,7 +338,7 @@ func TestHeapManyTypes(t *testing.T) {
 		t.Skip("time of Go code, which the race detector makes longer: not in an emulator")
 	}
 	for _, f := range manyTypes {
-		n := testenv.Cases(8_000, 20_000, 240_000)
+		n := testenv.Cases(8_000, 20_000, 80_000)
 		var per [2]time.Duration
 		for k, n := range []int{n / 4, n} {
 			var b strings.Builder
