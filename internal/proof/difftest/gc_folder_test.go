@@ -183,7 +183,7 @@ func TestFolder(t *testing.T) {
 			other++
 			continue
 		}
-		want := randprog.Run(&interpengine.Engine{Options: interp.Options{MaxSteps: 3_000_000}}, p)
+		want := randprog.Run(&interpengine.Engine{Options: interp.Options{MaxSteps: 100_000}}, p)
 		if want.TooLong() {
 			long++
 			continue
