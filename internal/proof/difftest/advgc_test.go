@@ -136,18 +136,12 @@ var gcFamilies = []family{
 		}))
 	}, false},
 
-	{"objects that are forgotten", 100000, func(n int) []byte { return heaping(0, 0, rep(n, structNewDefault(nodeType), drop), get(0)) }, false},
 	{"a list", 100000, func(n int) []byte {
 		return heaping(0, 1, rep(n, get(0), get(1), structNew(nodeType), set(1)), get(0))
 	}, false},
 	{"a walk along a list", 100000, func(n int) []byte {
 		return heaping(0, 1, rep(n, get(1), structGet(nodeType, 1), set(1)), get(0))
 	}, false},
-	{"objects that all live", 20000, func(n int) []byte {
-		return heaping(0, n, numbered(n, func(i int) []byte { return join(structNewDefault(nodeType), set(i+1)) }),
-			numbered(n, func(i int) []byte { return join(get(i+1), get(0), structSet(nodeType, 0)) }),
-			get(0), numbered(n, func(i int) []byte { return join(get(i+1), structGet(nodeType, 0), add) }))
-	}, true},
 	{"writes and reads of fields", 40000, func(n int) []byte {
 		return heaping(0, 8, numbered(n, func(i int) []byte { return join(get(i%8+1), constant(i), structSet(nodeType, 0)) }), get(0),
 			numbered(n, func(i int) []byte { return join(get(i%8+1), structGet(nodeType, 0), add) }))
