@@ -119,7 +119,7 @@ func TestMemory(t *testing.T) {
 		t.Skip("an emulator and the race detector manage memory of their own: not in an emulator")
 	}
 	full := testenv.Full()
-	families := slices.Concat(declarations(), segments(), bodies())
+	families := slices.Concat(declarations(), segments(), bodies(), collected())
 	for i, f := range families {
 		if !full && !slices.Contains(usualFamilies, f.name) {
 			continue

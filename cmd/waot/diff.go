@@ -23,8 +23,9 @@ what is known to be wazero's fault is said to be. Functions that the module impo
 beside WASI's have stand-ins, whose calls are compared; so have memories, tables and
 globals, of which the contents at the end are compared but for tables. If the two do not differ, the function and offset of
 each trap, which wazero does not say, are compared with those on waot's interpreter
-of its intermediate code, which has as long as wazero. Exits with 1 if there is a
-difference. Code for another target runs in an emulator.
+of its intermediate code, which has as long as wazero. Modules with garbage collection,
+which wazero does not know, are compared with that interpreter alone. Exits with 1 if
+there is a difference. Code for another target runs in an emulator.
 
 With --reduce, a module that differs is made small while it differs in the same way,
 function by function, block by block, operator by operator. Compiled code then runs
@@ -83,7 +84,7 @@ func diffAction(c *cli.Context) error {
 		return err
 	}
 	cfg.Args = append(cfg.Args, startArgs(c, calls)...)
-	x := &comparison{bin: src.b, meta: m, calls: calls, at: observe(m), cfg: cfg, limit: c.Duration("timeout"), wasmtime: wasmtime, interpreted: maxMemory(src.b)}
+	x := &comparison{bin: src.b, meta: m, calls: calls, at: observe(m), cfg: cfg, limit: c.Duration("timeout"), wasmtime: wasmtime, interpreted: maxMemory(src.b), collected: usesGC(src.b)}
 	var red *reduction
 	if c.IsSet("reduce") {
 		r, err := newRunner(c, opt)

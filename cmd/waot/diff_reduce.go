@@ -188,7 +188,7 @@ func (x *isolated) peer(cfg wasirun.Options, run func(bin []byte, cfg wasirun.Op
 func (x *isolated) reduction(cfg wasirun.Options) *reduction {
 	wazero := func(interpreter bool) func(bin []byte) (*execution, error) {
 		return x.peer(cfg, func(bin []byte, cfg wasirun.Options, calls []call, at observed) (*execution, error) {
-			return runWazero(reduceWazero, bin, cfg, calls, at, interpreter || maxMemory(bin))
+			return runPeer(reduceWazero, bin, cfg, calls, at, interpreter || maxMemory(bin))
 		})
 	}
 	return &reduction{ours: x.run, theirs: wazero(false), interpreter: wazero(true),

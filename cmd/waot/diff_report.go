@@ -9,6 +9,8 @@ import (
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/quote"
+	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/validate"
 )
 
 // wazeroLimit bounds a run under wazero without --timeout. It goes first: compiled code cannot be
@@ -28,13 +30,29 @@ type comparison struct {
 	wasmtime string
 	// interpreted is set where wazero's compiler cannot run the module: see maxMemory.
 	interpreted bool
+	// collected is set where wazero does not know the module: it has garbage collection. Then the CLIF interpreter is in wazero's place.
+	collected bool
+}
+
+// usesGC reports whether a valid module needs the feature, which wazero does not have.
+func usesGC(bin []byte) bool {
+	_, err := validate.All(bin, validate.Config{Features: wasmfront.DefaultFeatures &^ wasmfront.FeatureGC})
+	return err != nil
+}
+
+// runPeer runs the calls under wazero, or on the CLIF interpreter if wazero does not know the module.
+func runPeer(limit time.Duration, bin []byte, cfg wasirun.Options, calls []call, at observed, interpreted bool) (*execution, error) {
+	if usesGC(bin) {
+		return runInterpreter(limit, bin, cfg, calls, at)
+	}
+	return runWazero(limit, bin, cfg, calls, at, interpreted)
 }
 
 // diffReport is what diff says.
 type diffReport struct {
 	Same        bool         `json:"same"`
 	Waot        *execution   `json:"waot"`
-	Wazero      *execution   `json:"wazero"`
+	Wazero      *execution   `json:"wazero,omitempty"`
 	Interpreter *execution   `json:"wazero_interpreter,omitempty"`
 	Differences []difference `json:"differences"`
 	Places      *places      `json:"places,omitempty"`
@@ -50,9 +68,9 @@ type diffReport struct {
 // differs reports whether there is a difference that is no known defect of wazero.
 func (r *diffReport) differs() bool { return !r.Same && r.Known == "" }
 
-// wazero runs a module under wazero, by its compiler or its interpreter.
+// wazero runs a module under wazero, by its compiler or its interpreter, or on what is in its place.
 func (x *comparison) wazero(bin []byte, interpreted bool) (*execution, error) {
-	return runWazero(x.limit, bin, x.cfg, x.calls, x.at, interpreted)
+	return runPeer(x.limit, bin, x.cfg, x.calls, x.at, interpreted)
 }
 
 // clif runs the module on the CLIF interpreter.
@@ -65,6 +83,9 @@ func (x *comparison) report() (*diffReport, error) {
 	r := &diffReport{}
 	if err := x.run(r); err != nil {
 		return nil, err
+	}
+	if x.collected {
+		defer func() { r.Wazero, r.CLIF = nil, r.Wazero }()
 	}
 	diffs := compare(r.Waot, r.Wazero)
 	if len(diffs) > 0 {
@@ -99,6 +120,13 @@ func (x *comparison) run(r *diffReport) (err error) {
 
 // judge asks other engines which of two outcomes that differ is right, and whether the difference is known.
 func (x *comparison) judge(r *diffReport) (err error) {
+	if x.collected {
+		r.Wasmtime, err = askWasmtime(x.wasmtime, x.bin, x.meta, x.calls, r.Waot, r.Wazero)
+		if r.Wasmtime == "wazero" {
+			r.Wasmtime = "the CLIF interpreter"
+		}
+		return err
+	}
 	if r.Interpreter, err = x.wazero(x.bin, true); err != nil {
 		return err
 	}
@@ -127,6 +155,8 @@ func (r *diffReport) print(c *cli.Context) {
 	switch {
 	case r.Same:
 		printf(c, "same: %d calls, standard output %s, memory %s%v\n", len(r.Waot.Calls), r.Waot.Stdout, cmp.Or(r.Waot.Memory, "not exported"), r.Places)
+	case r.Agrees == "" && r.Wasmtime != "":
+		printf(c, "different; wasmtime agrees with %s\n", r.Wasmtime)
 	case r.Agrees == "":
 		printf(c, "different%v\n", r.Places)
 	default:

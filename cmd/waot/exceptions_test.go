@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/waot-project/waot/wasmfront/printer"
 )
 
 const throwing = `(module $m (import "wasi_snapshot_preview1" "proc_exit" (func (param i32)))
@@ -84,21 +86,68 @@ func TestDiffExceptions(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfExceptions: a module with exceptions of any kind has no snapshot, and that is told.
+// TestSnapshotOfExceptions: a module with exceptions of any kind, or with references that have types, has no snapshot, and that is told.
 func TestSnapshotOfExceptions(t *testing.T) {
 	setUp(t)
-	for _, text := range []string{
-		`(module (tag) (func (export "_initialize")))`,
-		`(module (func (export "_initialize") (block $b (try_table (catch_all $b) unreachable))))`,
-		`(module (func (export "_initialize")) (func (param exnref)))`,
-		`(module (func (export "_initialize") (try (do) (catch_all))))`,
-		`(module (func (export "_initialize")) (func (drop (ref.null exn))))`,
+	for text, has := range map[string]string{
+		`(module (tag) (func (export "_initialize")))`:                                                                                "exceptions",
+		`(module (func (export "_initialize") (block $b (try_table (catch_all $b) unreachable))))`:                                    "exceptions",
+		`(module (func (export "_initialize")) (func (param exnref)))`:                                                                "exceptions",
+		`(module (func (export "_initialize") (try (do) (catch_all))))`:                                                               "exceptions",
+		`(module (func (export "_initialize")) (func (drop (ref.null exn))))`:                                                         "exceptions",
+		`(module (type (struct)) (func (export "_initialize")))`:                                                                      "garbage collection",
+		`(module (type $n (struct (field (ref null $n)))) (tag) (func (export "_initialize")))`:                                       "exceptions",
+		`(module (type $f (func)) (type $n (struct (field (ref null $f)))) (func (export "_initialize")))`:                            "garbage collection",
+		`(module (global (ref null $f) (ref.null $f)) (type $f (func)) (func (export "_initialize") (drop (ref.i31 (i32.const 1)))))`: "garbage collection",
+		`(module (func (export "_initialize") (drop (ref.i31 (i32.const 1)))))`:                                                       "garbage collection",
+		`(module (type $f (func)) (func (export "_initialize")) (func (param (ref $f))))`:                                             "typed function references",
 	} {
 		if err := os.WriteFile("s.wat", []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if status, _, stderr := execute("build", "s.wat", "--snapshot", "-o", "s.o"); status != 1 || !strings.Contains(stderr, "no snapshot: the module has exceptions (offset 0x") {
+		if status, _, stderr := execute("build", "s.wat", "--snapshot", "-o", "s.o"); status != 1 || !strings.Contains(stderr, "no snapshot: the module has "+has+" (offset 0x") {
 			t.Errorf("%s: status %d, %s", text, status, stderr)
 		}
+	}
+}
+
+// TestDiffGC: a module with structures and arrays is compared with the CLIF interpreter, since wazero does not know them, and made small.
+func TestDiffGC(t *testing.T) {
+	lying := liar(t, `WAOT | sed 's/"i32:3"/"i32:4"/'`)
+	setUp(t)
+	text := `(module
+		(type $pair (sub (struct (field $a i32) (field $b (mut i32)) (field (ref null $pair)))))
+		(type $bytes (array (mut i8)))
+		(type $more (sub $pair (struct (field i32) (field (mut i32)) (field (ref null $pair)) (field f64))))
+		(memory (export "memory") 1) (global (export "g") (mut anyref) (ref.null any)) (data $d "abcdef")
+		(func (export "add") (param i32 i32) (result i32) (local $p (ref $pair))
+			(local.set $p (struct.new $pair (local.get 0) (local.get 1) (ref.null $pair)))
+			(i32.add (struct.get $pair $a (local.get $p)) (struct.get $pair $b (local.get $p))))
+		(func (export "byte") (param i32) (result i32) (array.get_u $bytes (array.new_data $bytes $d (i32.const 0) (i32.const 6)) (local.get 0)))
+		(func (export "cast") (param anyref) (result anyref) (ref.cast (ref null $more) (struct.new_default $pair))))`
+	if err := os.WriteFile("m.wat", []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, stderr := execute("diff", "m.wat")
+	if status != statusDone || !strings.Contains(stdout, "same: ") || !strings.Contains(stdout, "places of ") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+	status, stdout, stderr = execute("diff", "m.wat", "--json")
+	var r diffReport
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || status != statusDone || r.Wazero != nil || r.CLIF == nil || r.CLIF.Engine != "CLIF interpreter" {
+		t.Errorf("status %d, %v: %s%s", status, err, stdout, stderr)
+	}
+	status, stdout, stderr = execute("diff", "m.wat", "--reduce", "small.wasm", "--runner", lying)
+	for _, want := range []string{"add(i32:1, i32:2) differs\n  waot:   [i32:4]\n  CLIF interpreter: [i32:3]", "made small"} {
+		if status != statusBad || !strings.Contains(stdout, want) {
+			t.Errorf("status %d, no %q: %s%s", status, want, stdout, stderr)
+		}
+	}
+	small, err := os.ReadFile("small.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := printer.String(small); err != nil || strings.Contains(text, "array") || len(small) > 90 {
+		t.Errorf("%d bytes, %v: %s", len(small), err, text)
 	}
 }

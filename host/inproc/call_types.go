@@ -141,13 +141,11 @@ func typedValues(types []meta.ValType, records *abi.Records) (typed []typedValue
 
 // internModuleType is internType for type n of a module, which remembers what has been found out about it.
 func (s *Store) internModuleType(m *Module, n uint32) (storeType, error) {
+	if err := s.useTypes(m); err != nil {
+		return storeType{}, err
+	}
 	t := m.types[n].Load()
 	if t == nil {
-		if m.meta.Heap != nil {
-			if err := m.internTypes(); err != nil {
-				return storeType{}, err
-			}
-		}
 		t = m.newType(n, false)
 		m.types[n].Store(t)
 	}

@@ -1,6 +1,10 @@
 package inproc
 
-import "github.com/waot-project/waot/internal/image"
+import (
+	"slices"
+
+	"github.com/waot-project/waot/internal/image"
+)
 
 // The kinds of roots that a test can have left out, by name. RootObjects is the kind of objects that Go code holds.
 var RootKinds = []string{"frames", "tables", "globals", "elements", "host words", "locals", "claims", "returned"}
@@ -82,3 +86,27 @@ func Mappings() uint64 {
 	defer process.mu.Unlock()
 	return process.mappings
 }
+
+// LimitTypes leaves the table of types room for so many words beside the rows that there are, until the function that it returns is called. TypeWords returns where rows end.
+func LimitTypes(more uint32) (back func()) {
+	rows := &process.rows
+	rows.mu.Lock()
+	defer rows.mu.Unlock()
+	rows.places.join(slices.Collect(rows.numbers()))
+	rows.places = typePlaces{next: rows.places.next, limit: rows.places.next + more} // without what is free between rows
+	return func() {
+		rows.mu.Lock()
+		defer rows.mu.Unlock()
+		rows.places.limit = maxTypeWords
+		rows.places.join(slices.Collect(rows.numbers()))
+	}
+}
+
+func TypeWords() uint32 {
+	process.rows.mu.RLock()
+	defer process.rows.mu.RUnlock()
+	return process.rows.places.next
+}
+
+// VerifyHeap reports whether the heap of the store is whole.
+func (s *Store) VerifyHeap() error { return s.heap.Verify() }

@@ -41,6 +41,8 @@ const heapText = `(module $heap
       (else (i32.const -1))))
   (func (export "frame") (param $v i32) (result i32) (local $n (ref null $node))
     (local.set $n (call $new (local.get $v)))
+    (table.set $t (i32.const 3) (local.get $n)) ;; what nothing sees is not made
+    (table.set $t (i32.const 3) (ref.null $node))
     (call $collect)
     (call $check (local.get $n)))
   (func (export "set table") (param $v i32) (table.set $t (i32.const 2) (call $new (local.get $v))))
@@ -84,10 +86,12 @@ const heapText = `(module $heap
     (struct.new $named (local.get 0) (struct.new $node (i32.sub (i32.const 0) (local.get 0)) (ref.null $node)) (local.get 1)))
   (func (export "name") (param (ref null $node)) (result externref) (struct.get $named 2 (ref.cast (ref $named) (local.get 0))))
   (func (export "check later") (param $n (ref null $node)) (result i32) (call $garbage (i32.const 500)) (call $check (local.get $n)))
+  (global $sink (mut (ref null $node)) (ref.null $node)) ;; what nothing sees is not made
   (func $garbage (export "garbage") (param $n i32)
     (loop $l
-      (drop (call $new (local.get $n)))
-      (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
+      (global.set $sink (call $new (local.get $n)))
+      (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
+    (global.set $sink (ref.null $node)))
   (func (export "fill") (param $n i32) (local $r (ref null $node))
     (loop $l
       (local.set $r (struct.new $node (local.get $n) (local.get $r)))

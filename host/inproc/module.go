@@ -52,9 +52,11 @@ type Module struct {
 	exports  map[string]uint32
 	// records are those of the types.
 	records *abi.Records
-	// numbers are the numbers of the types among those of the process, nil before an instance needs them: see internTypes.
-	numbers   []typeNumber
-	numbersMu sync.Mutex
+	// numbers are the numbers of the types among those of the process, as long as there are stores that use them, of which numbersUsers is the number: see Store.useTypes.
+	numbers      []typeNumber
+	numbersUsers int
+	objectTypes  moduleTypes
+	numbersMu    sync.Mutex
 	// types are those that stores have asked for, by index.
 	types []atomic.Pointer[funcType]
 }

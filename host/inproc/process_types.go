@@ -1,6 +1,9 @@
 package inproc
 
 import (
+	"cmp"
+	"iter"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -8,21 +11,32 @@ import (
 	"github.com/waot-project/waot/internal/gcheap"
 )
 
-// typeRows are the types of objects that the process knows, and those of functions that have supertypes or may have subtypes: a number for each, and the table of rows that compiled code reads
-// (package abi). Types are never forgotten, so that a number has one meaning.
+// typeRows are the types of objects that stores in the process use, and those of functions that have supertypes or may have subtypes: a number for each, and the table of rows that compiled code reads
+// (package abi). A number means its type as long as a store that is open has an instance of a module with the type. Then nothing has the number any more: neither an object, whose heap is gone, nor code, nor
+// another row, since whoever has a type has its supertypes.
 type typeRows struct {
 	mu sync.RWMutex
-	// base is the address of the table, which does not change, next the number of the next type, and committed how many bytes are accessible.
+	// base is the address of the table, which does not change, and committed how many bytes are accessible. What no row has is zero there.
 	base      uintptr
-	next      uint32
 	committed uintptr
-	numbers   map[abi.Digest]typeNumber
-	// objects is what heaps know of the types. Its slices only grow, so that a copy stays valid.
+	places    typePlaces
+	rows      map[abi.Digest]typeRow
+	// objects is what heaps know of the types. A copy stays valid for the types that its holder uses: their elements do not change.
 	objects gcheap.Types
+	unused  []uint32 // elements of objects.List
 }
 
 // typeNumber is the number of a type, 0 for none, and its depth: 1 without a supertype.
 type typeNumber struct{ number, depth uint32 }
+
+// size returns how many words a row has.
+func (n typeNumber) size() uint32 { return n.depth + 1 }
+
+// typeRow is a row, and how many types of modules that are in use have it.
+type typeRow struct {
+	typeNumber
+	users int
+}
 
 const (
 	rowsSize = 64 << 20
@@ -31,8 +45,8 @@ const (
 	rowOfFunc = 0
 )
 
-// maxTypeNumber is the first number that there is no room for: all numbers have abi.MaxTypeDepth words behind them, and some more of which the table ends.
-const maxTypeNumber = rowsSize/4 - 2*(abi.MaxTypeDepth+1)
+// maxTypeWords is the end of the last row there can be: all numbers have abi.MaxTypeDepth words behind them.
+const maxTypeWords = rowsSize/4 - 2*(abi.MaxTypeDepth+1)
 
 // word returns a word of the table, and put sets one. Others may read words behind the end of a row while they are written.
 func (t *typeRows) word(n uint32) uint32 {
@@ -53,9 +67,19 @@ func (t *typeRows) open() (err error) {
 		process.giveMappings(otherMappings)
 		return err
 	}
-	t.next, t.numbers = abi.FirstTypeNumber, map[abi.Digest]typeNumber{}
-	t.objects = gcheap.Types{Index: make([]uint32, t.next), List: make([]gcheap.Type, 1)}
+	t.places.limit = cmp.Or(t.places.limit, maxTypeWords)
+	t.clear()
 	return nil
+}
+
+// clear makes the table a new one, if there are no rows any more.
+func (t *typeRows) clear() {
+	t.rows = map[abi.Digest]typeRow{}
+	if t.committed > rowsStep {
+		madvise(t.base+rowsStep, t.committed-rowsStep, madvDontNeed)
+	}
+	t.places = typePlaces{next: abi.FirstTypeNumber, limit: t.places.limit}
+	t.objects, t.unused = gcheap.Types{Index: make([]uint32, abi.FirstTypeNumber), List: make([]gcheap.Type, 1)}, nil
 }
 
 // grow makes the table accessible up to a word, and abi.MaxTypeDepth behind it.
@@ -71,66 +95,156 @@ func (t *typeRows) grow(end uint32) error {
 	return nil
 }
 
-// intern returns the numbers of the types of a module; those of functions that are plain have none. The error is a *LimitError or *SystemError.
-func (t *typeRows) intern(defs []abi.TypeDef, records *abi.Records) ([]typeNumber, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.open(); err != nil {
-		return nil, err
-	}
-	numbers, layouts := make([]typeNumber, len(defs)), make([]*abi.ObjectLayout, len(defs))
-	for i := range defs {
-		d := &defs[i]
-		if d.Kind == abi.KindFunc && !d.Open && !d.HasSuper {
-			continue
-		}
-		var super typeNumber
-		if d.HasSuper {
-			super = numbers[d.Super]
-		}
-		if d.Kind != abi.KindFunc {
+// moduleTypes are the types of a module.
+type moduleTypes struct {
+	defs    []abi.TypeDef
+	records *abi.Records
+	// objects is what heaps know of them, nil before it is asked for.
+	objects []gcheap.Type
+}
+
+// describe makes objects.
+func (m *moduleTypes) describe() {
+	layouts := make([]*abi.ObjectLayout, len(m.defs))
+	m.objects = make([]gcheap.Type, len(m.defs))
+	for i := range m.defs {
+		if d := &m.defs[i]; d.Kind != abi.KindFunc {
 			var above *abi.ObjectLayout
 			if d.HasSuper {
 				above = layouts[d.Super]
 			}
 			layouts[i] = d.ObjectLayout(above)
+			m.objects[i] = gcheap.TypeOf(d, layouts[i])
 		}
-		digest := records.Digest(uint32(i))
-		n, ok := t.numbers[digest]
+	}
+}
+
+// take returns the numbers of the types of a module, which has them until it gives them back; those of functions that are plain have none. The error is a *LimitError or *SystemError.
+func (t *typeRows) take(m *moduleTypes) ([]typeNumber, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.open(); err != nil {
+		return nil, err
+	}
+	numbers := make([]typeNumber, len(m.defs))
+	for i := range m.defs {
+		d := &m.defs[i]
+		if d.Kind == abi.KindFunc && !d.Open && !d.HasSuper {
+			continue
+		}
+		digest := m.records.Digest(uint32(i))
+		row, ok := t.rows[digest]
 		if !ok {
-			var err error
-			if n, err = t.add(d, super, layouts[i]); err != nil {
+			var super typeNumber
+			if d.HasSuper {
+				super = numbers[d.Super]
+			}
+			n, err := t.add(m, i, super)
+			if err != nil {
+				t.leave(m, numbers[:i])
 				return nil, err
 			}
-			t.numbers[digest] = n
+			row.typeNumber = n
 		}
-		numbers[i] = n
+		row.users++
+		t.rows[digest], numbers[i] = row, row.typeNumber
 	}
 	return numbers, nil
 }
 
-// add makes a row.
-func (t *typeRows) add(d *abi.TypeDef, super typeNumber, l *abi.ObjectLayout) (typeNumber, error) {
-	n := typeNumber{t.next, super.depth + 1}
-	end := t.next + n.depth + 1
-	if t.next > maxTypeNumber {
-		return typeNumber{}, &LimitError{What: "words of types in the process", Want: uint64(end), Limit: maxTypeNumber}
+// give ends the use of what take has returned.
+func (t *typeRows) give(m *moduleTypes, numbers []typeNumber) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.leave(m, numbers)
+}
+
+// leave is give; t.mu is held.
+func (t *typeRows) leave(m *moduleTypes, numbers []typeNumber) {
+	for i, n := range numbers {
+		if n.number == 0 {
+			continue
+		}
+		digest := m.records.Digest(uint32(i))
+		row := t.rows[digest]
+		if row.users--; row.users > 0 {
+			t.rows[digest] = row
+			continue
+		}
+		delete(t.rows, digest)
+		t.remove(n)
 	}
+	if len(t.rows) == 0 && t.places.next > rowsStep/4 { // less is not worth it
+		t.clear()
+	}
+}
+
+// add makes a row for a type of a module.
+func (t *typeRows) add(m *moduleTypes, i int, super typeNumber) (typeNumber, error) {
+	n := typeNumber{depth: super.depth + 1}
+	var ok bool
+	if n.number, ok = t.places.take(n.size()); !ok && t.places.worthJoining() {
+		t.places.join(slices.Collect(t.numbers()))
+		n.number, ok = t.places.take(n.size())
+	}
+	if !ok {
+		return typeNumber{}, &LimitError{What: "words of types in the process", Want: uint64(t.places.next + n.size()), Limit: uint64(t.places.limit)}
+	}
+	end := n.number + n.size()
 	if err := t.grow(end); err != nil {
+		t.places.give(n)
 		return typeNumber{}, err
 	}
-	t.put(n.number, [...]uint32{abi.KindFunc: rowOfFunc, abi.KindStruct: abi.TypeOfStructs, abi.KindArray: abi.TypeOfArrays}[d.Kind])
+	t.put(n.number, [...]uint32{abi.KindFunc: rowOfFunc, abi.KindStruct: abi.TypeOfStructs, abi.KindArray: abi.TypeOfArrays}[m.defs[i].Kind])
 	for k := uint32(1); k <= super.depth; k++ {
 		t.put(n.number+k, t.word(super.number+k))
 	}
 	t.put(n.number+n.depth, n.number)
-	t.objects.Index = append(t.objects.Index, make([]uint32, end-t.next)...)
-	if l != nil {
-		t.objects.Index[n.number] = uint32(len(t.objects.List))
-		t.objects.List = append(t.objects.List, gcheap.TypeOf(d, l))
+	if need := int(end) - len(t.objects.Index); need > 0 {
+		t.objects.Index = append(t.objects.Index, make([]uint32, need)...)
 	}
-	t.next = end
+	if m.defs[i].Kind != abi.KindFunc {
+		if m.objects == nil {
+			m.describe()
+		}
+		t.objects.Index[n.number] = t.list(m.objects[i])
+	}
 	return n, nil
+}
+
+// list makes heaps know a type, and returns where.
+func (t *typeRows) list(x gcheap.Type) uint32 {
+	if n := len(t.unused) - 1; n >= 0 {
+		i := t.unused[n]
+		t.unused = t.unused[:n]
+		t.objects.List[i] = x
+		return i
+	}
+	t.objects.List = append(t.objects.List, x)
+	return uint32(len(t.objects.List) - 1)
+}
+
+// remove clears a row, which nobody uses: a number is nowhere but in rows of its subtypes, which are removed with it.
+func (t *typeRows) remove(n typeNumber) {
+	for k := range n.size() {
+		t.put(n.number+k, 0)
+	}
+	if i := &t.objects.Index[n.number]; *i != 0 {
+		t.objects.List[*i] = gcheap.Type{}
+		t.unused, *i = append(t.unused, *i), 0
+	}
+	t.places.give(n)
+}
+
+// numbers are those of all rows.
+func (t *typeRows) numbers() iter.Seq[typeNumber] {
+	return func(yield func(typeNumber) bool) {
+		for _, row := range t.rows {
+			if !yield(row.typeNumber) {
+				return
+			}
+		}
+	}
 }
 
 // known returns what heaps know of the types.
@@ -140,11 +254,11 @@ func (t *typeRows) known() gcheap.Types {
 	return t.objects
 }
 
-// numberOf returns the number of the type that a digest stands for.
+// numberOf returns the number of the type that a digest stands for, which is in use, or none.
 func (t *typeRows) numberOf(d abi.Digest) typeNumber {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return t.numbers[d]
+	return t.rows[d].typeNumber
 }
 
 // isWithin reports whether the type with a number, 0 for none, is another one or a subtype of it.

@@ -109,6 +109,7 @@ type Store struct {
 	modules     []*Module
 	refs        references
 	heap        *heap             // nil before there is an instance that has to do with it
+	typesOf     map[*Module]bool  // the modules whose types have numbers because of the store; nil if there are none
 	funcs       []funcRun         // all functions, by their words
 	hostRoom    []Func            // for the next functions of the host
 	described   map[uintptr]*Func // by descriptor, those that compiled code has shown
@@ -210,6 +211,7 @@ func (s *Store) Close() error {
 	}
 	s.refs, s.funcs, s.described = references{}, nil, nil
 	s.freeHeap()
+	s.leaveTypes()
 	process.giveStack(s.stack, s.top, s.largeFrames)
 	if s.spare != nil {
 		process.giveStack(s.spare.stack, s.spare.top, s.largeFrames)

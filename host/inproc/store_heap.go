@@ -80,16 +80,57 @@ func (s *Store) freeHeap() {
 // hasNull reports whether an access through null to an object may fault at an address.
 func (h *heap) hasNull(addr uintptr) bool { return h != nil && addr-h.base < abi.HeapFirst }
 
-// internTypes gives the types of a module their numbers, if they have none yet.
-func (m *Module) internTypes() error {
-	m.numbersMu.Lock()
-	defer m.numbersMu.Unlock()
-	if m.numbers != nil {
+// useTypes gives the types of a module numbers, which they have until the store is closed, at least.
+func (s *Store) useTypes(m *Module) error {
+	if m.meta.Heap == nil || s.typesOf[m] {
 		return nil
 	}
-	numbers, err := process.rows.intern(m.meta.Heap.Defs, m.records)
-	m.numbers = numbers
-	return err
+	if err := m.takeNumbers(); err != nil {
+		return err
+	}
+	if s.typesOf == nil {
+		s.typesOf = map[*Module]bool{}
+	}
+	s.typesOf[m] = true
+	return nil
+}
+
+// leaveTypes ends what useTypes began.
+func (s *Store) leaveTypes() {
+	for m := range s.typesOf {
+		m.giveNumbers()
+	}
+	s.typesOf = nil
+}
+
+// takeNumbers counts a store that uses the types of the module, of which the first makes them have numbers.
+func (m *Module) takeNumbers() (err error) {
+	m.numbersMu.Lock()
+	defer m.numbersMu.Unlock()
+	if m.numbersUsers == 0 {
+		m.objectTypes.defs, m.objectTypes.records = m.meta.Heap.Defs, m.records
+		if m.numbers, err = process.rows.take(&m.objectTypes); err != nil {
+			return err
+		}
+	}
+	m.numbersUsers++
+	return nil
+}
+
+// giveNumbers ends what takeNumbers began. With the last store the numbers go, and the types of functions that have them.
+func (m *Module) giveNumbers() {
+	m.numbersMu.Lock()
+	defer m.numbersMu.Unlock()
+	if m.numbersUsers--; m.numbersUsers > 0 {
+		return
+	}
+	for i, n := range m.numbers {
+		if n.number != 0 {
+			m.types[i].Store(nil)
+		}
+	}
+	process.rows.give(&m.objectTypes, m.numbers)
+	m.numbers = nil
 }
 
 // prepareHeap makes the heap of the store for an instance of a module that has to do with it. Types get their numbers, which come before their records.
@@ -97,7 +138,7 @@ func (s *Store) prepareHeap(m *Module) error {
 	if m.meta.Heap == nil {
 		return nil
 	}
-	if err := m.internTypes(); err != nil {
+	if err := s.useTypes(m); err != nil {
 		return err
 	}
 	return s.makeHeap()

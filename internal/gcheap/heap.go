@@ -161,7 +161,7 @@ func start(space int) uint64 {
 	return spaceSize
 }
 
-// SetTypes says what types there are: numbers never mean another type than before.
+// SetTypes says what types there are: numbers of objects never mean another type than before.
 func (h *Heap) SetTypes(types Types) { h.types = types }
 
 // TypeOf returns the number of the type of an object.

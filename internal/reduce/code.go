@@ -31,7 +31,18 @@ type unit struct {
 func pushesOne(op wasmfront.Opcode) bool {
 	switch op {
 	case wasmfront.OpSelect, wasmfront.OpSelectT, wasmfront.OpLocalGet, wasmfront.OpLocalTee, wasmfront.OpGlobalGet, wasmfront.OpTableGet,
-		wasmfront.OpTableSize, wasmfront.OpTableGrow, wasmfront.OpRefNull, wasmfront.OpRefIsNull, wasmfront.OpRefFunc, wasmfront.OpRefAsNonNull:
+		wasmfront.OpTableSize, wasmfront.OpTableGrow, wasmfront.OpRefNull, wasmfront.OpRefIsNull, wasmfront.OpRefFunc, wasmfront.OpRefAsNonNull, wasmfront.OpRefEq:
+		return true
+	}
+	const prefixGC = 0xFB
+	return op>>8 == prefixGC && !returnsNothing(op)
+}
+
+// returnsNothing reports whether an operator of garbage collection is none that pushes one operand.
+func returnsNothing(op wasmfront.Opcode) bool {
+	switch op {
+	case wasmfront.OpStructSet, wasmfront.OpArraySet, wasmfront.OpArrayFill, wasmfront.OpArrayCopy, wasmfront.OpArrayInitData, wasmfront.OpArrayInitElem,
+		wasmfront.OpBrOnCast, wasmfront.OpBrOnCastFail:
 		return true
 	}
 	return false
@@ -44,9 +55,11 @@ func pushes(op *wasmfront.Operator) int {
 	case wasmfront.ImmBlock, wasmfront.ImmTryTable:
 		return len(op.Params)
 	case wasmfront.ImmFunc, wasmfront.ImmCallIndirect, wasmfront.ImmType:
-		if op.Op != wasmfront.OpRefFunc {
+		if op.Op != wasmfront.OpRefFunc && op.Op>>8 == 0 { // a call
 			return len(op.Results)
 		}
+	case wasmfront.ImmBrOnCast:
+		return len(op.Params)
 	}
 	for i := range info.Sig {
 		if info.Sig[i] == ':' {
@@ -424,7 +437,7 @@ func relabel(code []wasmedit.Inst) (out []wasmedit.Inst, ok bool) {
 	}
 	for _, in := range code {
 		switch in.Imm() {
-		case wasmfront.ImmLabel:
+		case wasmfront.ImmLabel, wasmfront.ImmBrOnCast:
 			if in.Op == wasmfront.OpDelegate { // whose label is counted from outside of its block
 				in.Index = label(in.Index+1) - 1
 			} else {

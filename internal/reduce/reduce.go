@@ -46,7 +46,7 @@ func Module(b []byte, o Options, shows func(b []byte) bool) ([]byte, Stats, erro
 	for changed := true; changed && !r.stats.Exhausted; {
 		changed = false
 		for _, pass := range [...]func(*reducer) bool{(*reducer).exports, (*reducer).start, (*reducer).bodies, (*reducer).unused,
-			(*reducer).imports, (*reducer).segments, (*reducer).code, (*reducer).unused, (*reducer).contents} {
+			(*reducer).imports, (*reducer).segments, (*reducer).code, (*reducer).unused, (*reducer).contents, (*reducer).types} {
 			if pass(r) {
 				changed = true
 			}
@@ -287,6 +287,27 @@ func (r *reducer) contents() (changed bool) {
 	}
 	for i := range r.m.Globals {
 		if r.try(func(m *wasmedit.Module) bool { return zeroInit(&m.Globals[i]) }) {
+			changed = true
+		}
+	}
+	return changed
+}
+
+// types makes types that are named, and are not used, as small as can be: those behind them keep their indices.
+func (r *reducer) types() (changed bool) {
+	for i := len(r.m.Types) - 1; i >= 0; i-- {
+		if r.try(func(m *wasmedit.Module) bool {
+			if last := i == len(m.Types)-1; last {
+				m.Types = m.Types[:i]
+				return true
+			}
+			least := wasmfront.TypeDef{Place: m.Types[i].Place}
+			if t := &m.Types[i]; t.Kind == wasmfront.KindFunc && len(t.Params)+len(t.Results) == 0 && !t.Open && !t.HasSuper {
+				return false
+			}
+			m.Types[i] = least
+			return true
+		}) {
 			changed = true
 		}
 	}

@@ -41,7 +41,8 @@ func uses(t *testing.T, b []byte, want wasmfront.Opcode) bool {
 func TestOperator(t *testing.T) {
 	tries, n := 0, 0
 	for i, op := range []wasmfront.Opcode{wasmfront.OpI32DivS, wasmfront.OpBrTable, wasmfront.OpCallIndirect, wasmfront.OpMemoryInit, wasmfront.OpTableInit,
-		wasmfront.OpF64Sqrt, wasmfront.OpI64Store32, wasmfront.OpRefFunc, wasmfront.OpLoop, wasmfront.OpMemoryGrow, wasmfront.OpReturnCall, wasmfront.OpReturnCallIndirect} {
+		wasmfront.OpF64Sqrt, wasmfront.OpI64Store32, wasmfront.OpRefFunc, wasmfront.OpLoop, wasmfront.OpMemoryGrow, wasmfront.OpReturnCall, wasmfront.OpReturnCallIndirect,
+		wasmfront.OpStructGet, wasmfront.OpStructSet, wasmfront.OpArrayNewFixed, wasmfront.OpArrayCopy, wasmfront.OpArrayNewData, wasmfront.OpRefCast, wasmfront.OpBrOnCast, wasmfront.OpExternConvertAny} {
 		p := programWith(t, op, uint64(i))
 		n++
 		small, stats, err := reduce.Module(p.Wasm, reduce.Options{}, func(b []byte) bool { return uses(t, b, op) })
@@ -59,7 +60,11 @@ func TestOperator(t *testing.T) {
 		if strings.Contains(text, "(import ") {
 			t.Errorf("%v: it still imports:\n%s", op, text)
 		}
-		if len(small) > 100 || stats.Exhausted {
+		most := 100
+		if op.Info().Feature.Has(wasmfront.FeatureGC) {
+			most = 250 // with types that are used, and those before them of their recursion groups
+		}
+		if len(small) > most || stats.Exhausted {
 			t.Errorf("%v: %d bytes of %d are left after %d tries:\n%s", op, len(small), len(p.Wasm), stats.Tries, text)
 		}
 	}
@@ -70,7 +75,7 @@ func TestOperator(t *testing.T) {
 func programWith(t *testing.T, op wasmfront.Opcode, seed uint64) *wasmgen.Program {
 	t.Helper()
 	for k := range uint64(50) {
-		if p := wasmgen.Generate(seed+k, wasmgen.Config{Funcs: 4, Size: 150, Tails: op.Info().Feature.Has(wasmfront.FeatureTailCall)}); uses(t, p.Wasm, op) {
+		if p := wasmgen.Generate(seed+k, wasmgen.Config{Funcs: 4, Size: 150, Tails: op.Info().Feature.Has(wasmfront.FeatureTailCall), GC: op.Info().Feature.Has(wasmfront.FeatureGC)}); uses(t, p.Wasm, op) {
 			return p
 		}
 	}
@@ -270,5 +275,39 @@ func TestNothing(t *testing.T) {
 	small, _, err := reduce.Module(p.Wasm, reduce.Options{}, func([]byte) bool { return true })
 	if err != nil || len(small) != 8 {
 		t.Errorf("%d bytes of what need not have anything: %v", len(small), err)
+	}
+}
+
+// TestBranchOnCast: a block between a branch on a cast and where it goes is taken away.
+func TestBranchOnCast(t *testing.T) {
+	m, err := wat.Assemble([]byte(`(module (func (export "f") (result i32)
+		(i31.get_u (block $out (result (ref i31))
+			(block $between (drop (br_on_cast $out anyref (ref i31) (ref.i31 (i32.const 7)))))
+			(unreachable)))))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, _, err := reduce.Module(m.Wasm, reduce.Options{}, func(b []byte) bool {
+		s, err := (&interpengine.Engine{}).NewStore()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		mod, err := s.Compile(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, err := s.Instantiate(mod, nil)
+		if err != nil {
+			return false
+		}
+		r, err := i.Invoke("f", nil)
+		return err == nil && r[0].Bits == 7 && uses(t, b, wasmfront.OpBrOnCast)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := printer.String(small); err != nil || strings.Count(text, "block") != 1 {
+		t.Errorf("%v: %s", err, text)
 	}
 }

@@ -105,6 +105,10 @@ func (u *uses) code(i int, f *wasmedit.Func) {
 			u.elems[in.Index] = true
 		case wasmfront.ImmElemTable:
 			u.elems[in.Index], u.tables[in.Index2] = true, true
+		case wasmfront.ImmTypeElem:
+			u.elems[in.Index2] = true
+		case wasmfront.ImmTypeData:
+			u.data[in.Index2] = true
 		case wasmfront.ImmData:
 			u.data[in.Index] = true
 		case wasmfront.ImmDataMem:

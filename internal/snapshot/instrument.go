@@ -70,17 +70,39 @@ func (r *Running) RecordsName() string { return r.name(ofRecords, 0) }
 func (r *Running) RefsName() string    { return r.name(ofRefs, 0) }
 func (r *Running) EndName() string     { return r.name(ofEnd, 0) }
 
-// exceptions are the features of what has no snapshot: tags, try blocks, and references to exceptions.
-const exceptions = wasmfront.FeatureExceptions | wasmfront.FeatureLegacyExceptions
+// unfrozen are the features of what has no snapshot, the first of those that a module has being what it is told for: exceptions with their tags, try blocks and references; objects and references to them; and typed
+// references to functions, as what is added refers to functions by funcref.
+var unfrozen = [...]struct {
+	features wasmfront.Features
+	has      string
+}{
+	{wasmfront.FeatureExceptions | wasmfront.FeatureLegacyExceptions, "exceptions"},
+	{wasmfront.FeatureGC, "garbage collection"},
+	{wasmfront.FeatureFunctionReferences, "typed function references"},
+}
 
-// Instrument returns the module to run for the initialisation of wasm. The errors are those of validation, and an *Error. Typed function references are no feature
-// that modules to be instrumented may need, as what is added refers to functions by funcref.
-func Instrument(wasm []byte, features wasmfront.Features) (*Running, error) {
-	m, err := validate.All(wasm, validate.Config{Features: features &^ (wasmfront.FeatureFunctionReferences | exceptions)})
-	var invalid *wasmfront.Error
-	if errors.As(err, &invalid) && invalid.Feature != "" && exceptions.Has(wasmfront.FeatureByName(invalid.Feature)) {
-		return nil, Errorf("the module has exceptions (offset 0x%x)", invalid.Offset)
+// validated returns the module, if it has nothing of what has no snapshot.
+func validated(wasm []byte, features wasmfront.Features) (*wasmfront.Module, error) {
+	frozen := features
+	for _, u := range unfrozen {
+		frozen &^= u.features
 	}
+	m, err := validate.All(wasm, validate.Config{Features: frozen})
+	if err == nil {
+		return m, nil
+	}
+	for _, u := range unfrozen {
+		var invalid *wasmfront.Error
+		if _, err := validate.All(wasm, validate.Config{Features: features &^ u.features}); errors.As(err, &invalid) && invalid.Feature != "" && u.features.Has(wasmfront.FeatureByName(invalid.Feature)) {
+			return nil, Errorf("the module has %s (offset 0x%x)", u.has, invalid.Offset)
+		}
+	}
+	return nil, err
+}
+
+// Instrument returns the module to run for the initialisation of wasm. The errors are those of validation, and an *Error.
+func Instrument(wasm []byte, features wasmfront.Features) (*Running, error) {
+	m, err := validated(wasm, features)
 	if err != nil {
 		return nil, err
 	}

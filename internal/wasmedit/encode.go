@@ -15,7 +15,7 @@ const gone = ^uint32(0)
 // encoder encodes a module.
 type encoder struct {
 	m                                                   *Module
-	types                                               []wasmfront.FuncType
+	types                                               []wasmfront.TypeDef
 	funcs, tables, memories, tags, globals, elems, data []uint32 // new indices
 	locals                                              []uint32 // of the function
 	err                                                 error
@@ -24,13 +24,13 @@ type encoder struct {
 // Encode puts the module together. It fails if something that is dead is used.
 func (m *Module) Encode() ([]byte, error) {
 	e := &encoder{m: m, types: slices.Clone(m.Types)}
-	e.funcs = number(m.Funcs, func(f *Func) bool { return f.Dead })
-	e.tables = number(m.Tables, func(t *Table) bool { return t.Dead })
-	e.memories = number(m.Memories, func(x *Memory) bool { return x.Dead })
-	e.tags = number(m.Tags, func(t *Tag) bool { return t.Dead })
-	e.globals = number(m.Globals, func(g *Global) bool { return g.Dead })
-	e.elems = number(m.Elems, func(s *Elem) bool { return s.Dead })
-	e.data = number(m.Data, func(s *Data) bool { return s.Dead })
+	e.funcs = number(m.Funcs, func(f *Func) (bool, bool) { return f.Dead, f.Import != nil })
+	e.tables = number(m.Tables, func(t *Table) (bool, bool) { return t.Dead, t.Import != nil })
+	e.memories = number(m.Memories, func(x *Memory) (bool, bool) { return x.Dead, x.Import != nil })
+	e.tags = number(m.Tags, func(t *Tag) (bool, bool) { return t.Dead, t.Import != nil })
+	e.globals = number(m.Globals, func(g *Global) (bool, bool) { return g.Dead, g.Import != nil })
+	e.elems = number(m.Elems, func(s *Elem) (bool, bool) { return s.Dead, false })
+	e.data = number(m.Data, func(s *Data) (bool, bool) { return s.Dead, false })
 	// The types come first but are known last.
 	var rest []byte
 	rest = section(rest, 2, e.imports())
@@ -38,7 +38,7 @@ func (m *Module) Encode() ([]byte, error) {
 		if f.Dead || f.Import != nil {
 			return b, false // and its type is not needed
 		}
-		return encode.Unsigned(b, uint64(e.typeIndex(&f.Type))), true
+		return encode.Unsigned(b, uint64(e.named(f.TypeIndex, &f.Type))), true
 	}))
 	rest = section(rest, 4, vec(m.Tables, func(b []byte, t *Table) ([]byte, bool) {
 		if t.Dead || t.Import != nil {
@@ -82,19 +82,18 @@ func (m *Module) Encode() ([]byte, error) {
 	}
 	rest = section(rest, 10, vec(m.Funcs, e.body))
 	rest = section(rest, 11, vec(m.Data, e.segment))
-	types := vec(e.types, func(b []byte, t *wasmfront.FuncType) ([]byte, bool) {
-		return encode.FuncType(b, t), true
-	})
-	return append(section([]byte(encode.Header), 1, types), rest...), e.err
+	return append(section([]byte(encode.Header), 1, encodeTypes(e.types)), rest...), e.err
 }
 
-// number gives what is not dead its index.
-func number[T any](list []T, dead func(*T) bool) []uint32 {
-	out, n := make([]uint32, len(list)), uint32(0)
-	for i := range list {
-		if out[i] = gone; !dead(&list[i]) {
-			out[i] = n
-			n++
+// number gives what is not dead its index, what is imported first.
+func number[T any](list []T, is func(*T) (dead, imported bool)) []uint32 {
+	out, n := slices.Repeat([]uint32{gone}, len(list)), uint32(0)
+	for _, first := range [...]bool{true, false} {
+		for i := range list {
+			if dead, imported := is(&list[i]); !dead && imported == first {
+				out[i] = n
+				n++
+			}
 		}
 	}
 	return out
@@ -139,13 +138,75 @@ func (e *encoder) entity(k abi.ExternKind, i uint32) uint32 {
 		abi.ExternGlobal: e.globals, abi.ExternTag: e.tags}[k], i)
 }
 
+// typeIndex returns the index of a type of functions that has nothing but its signature, which may be a new one.
 func (e *encoder) typeIndex(t *wasmfront.FuncType) int {
-	i := slices.IndexFunc(e.types, func(u wasmfront.FuncType) bool { return u.Equal(t) })
-	if i < 0 {
-		i = len(e.types)
-		e.types = append(e.types, *t)
+	for i := range e.types {
+		if u := &e.types[i]; u.Equal(t) && u.Kind == wasmfront.KindFunc && !u.Open && !u.HasSuper && groupEnd(e.types, i) == i+1 && u.Place == 0 {
+			return i
+		}
+	}
+	e.types = append(e.types, wasmfront.TypeDef{FuncType: *t})
+	return len(e.types) - 1
+}
+
+// named returns the index of the type with a signature that has index i, if the module has such types.
+func (e *encoder) named(i uint32, t *wasmfront.FuncType) int {
+	if int64(i) < int64(len(e.m.Types)) && e.m.Types[i].Kind == wasmfront.KindFunc && e.m.Types[i].Equal(t) {
+		return int(i)
+	}
+	return e.typeIndex(t)
+}
+
+// groupEnd returns the end of the recursion group that type i is of.
+func groupEnd(types []wasmfront.TypeDef, i int) int {
+	for i++; i < len(types) && types[i].Place != 0; i++ {
 	}
 	return i
+}
+
+// encodeTypes returns the content of the section of types.
+func encodeTypes(types []wasmfront.TypeDef) []byte {
+	var b []byte
+	n := uint64(0)
+	for i := 0; i < len(types); n++ {
+		end := groupEnd(types, i)
+		if end > i+1 {
+			b = encode.Unsigned(append(b, wasmfront.FormRec), uint64(end-i))
+		}
+		for ; i < end; i++ {
+			b = encodeType(b, &types[i])
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return append(encode.Unsigned(nil, n), b...)
+}
+
+// encodeType appends the definition of a type.
+func encodeType(b []byte, t *wasmfront.TypeDef) []byte {
+	if t.Open || t.HasSuper {
+		form := byte(wasmfront.FormSubFinal)
+		if t.Open {
+			form = wasmfront.FormSub
+		}
+		if b = append(b, form); t.HasSuper {
+			b = encode.Unsigned(append(b, 1), uint64(t.Super))
+		} else {
+			b = append(b, 0)
+		}
+	}
+	switch t.Kind {
+	case wasmfront.KindFunc:
+		return encode.FuncType(b, &t.FuncType)
+	case wasmfront.KindArray:
+		return encode.FieldType(append(b, wasmfront.FormArray), t.Fields[0])
+	}
+	b = encode.Unsigned(append(b, wasmfront.FormStruct), uint64(len(t.Fields)))
+	for _, f := range t.Fields {
+		b = encode.FieldType(b, f)
+	}
+	return b
 }
 
 func (e *encoder) imports() []byte {
@@ -159,7 +220,7 @@ func (e *encoder) imports() []byte {
 	}
 	for i := range e.m.Funcs {
 		f := &e.m.Funcs[i]
-		one(f.Import, f.Dead, abi.ExternFunc, func(b []byte) []byte { return encode.Unsigned(b, uint64(e.typeIndex(&f.Type))) })
+		one(f.Import, f.Dead, abi.ExternFunc, func(b []byte) []byte { return encode.Unsigned(b, uint64(e.named(f.TypeIndex, &f.Type))) })
 	}
 	for i := range e.m.Tables {
 		t := &e.m.Tables[i]
@@ -194,7 +255,7 @@ func (e *encoder) constant(b []byte, ops []wasmfront.ConstOp) []byte {
 // tag appends a tag.
 func (e *encoder) tag(b []byte, t *Tag) []byte {
 	const exception = 0
-	return encode.Unsigned(append(b, exception), uint64(e.typeIndex(&t.Type)))
+	return encode.Unsigned(append(b, exception), uint64(e.named(t.TypeIndex, &t.Type)))
 }
 
 // table appends a table, with its initial value if it has one.
@@ -330,7 +391,7 @@ func (e *encoder) inst(b []byte, in *Inst) []byte {
 	case wasmfront.ImmTag:
 		one(e.tags, in.Index)
 	case wasmfront.ImmCallIndirect:
-		b = encode.Unsigned(b, uint64(e.typeIndex(&in.Type)))
+		b = encode.Unsigned(b, uint64(e.named(in.Index, &in.Type)))
 		one(e.tables, in.Index2)
 	case wasmfront.ImmBrTable:
 		b = encode.Unsigned(b, uint64(len(in.Targets)))
@@ -340,6 +401,15 @@ func (e *encoder) inst(b []byte, in *Inst) []byte {
 		b = encode.Unsigned(b, uint64(in.Index))
 	case wasmfront.ImmLabel, wasmfront.ImmType: // types keep their indices
 		b = encode.Unsigned(b, uint64(in.Index))
+	case wasmfront.ImmBrOnCast:
+		b = encode.Unsigned(append(b, castFlags(in)), uint64(in.Index))
+		b = encode.HeapType(encode.HeapType(b, in.From), in.To)
+	case wasmfront.ImmTypeData:
+		b = encode.Unsigned(b, uint64(in.Index))
+		one(e.data, in.Index2)
+	case wasmfront.ImmTypeElem:
+		b = encode.Unsigned(b, uint64(in.Index))
+		one(e.elems, in.Index2)
 	case wasmfront.ImmFunc:
 		one(e.funcs, in.Index)
 	case wasmfront.ImmLocal:
@@ -368,6 +438,17 @@ func (e *encoder) inst(b []byte, in *Inst) []byte {
 		one(e.memories, in.Index2)
 	}
 	return b
+}
+
+// castFlags say which of the types of a branch on a cast have null.
+func castFlags(in *Inst) (flags byte) {
+	if !in.From.IsNotNull() {
+		flags |= 1
+	}
+	if !in.To.IsNotNull() {
+		flags |= 2
+	}
+	return flags
 }
 
 // catches appends the clauses of a try_table.

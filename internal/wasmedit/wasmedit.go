@@ -18,12 +18,12 @@ import (
 	"github.com/waot-project/waot/wasmfront/validate"
 )
 
-// Module is a module whose entities keep their indices while they are marked as Dead. Imported ones
+// Module is a module whose entities keep their indices while they are marked as Dead, or become imported. Those that are decoded as imported
 // come first. Custom sections are left out.
 type Module struct {
-	// Types are those of the module if it has typed function references, which name them, so that they keep their indices. Otherwise they are not listed: each
+	// Types are those of the module if it has typed function references or garbage collection, which name them, so that they keep their indices. Otherwise they are not listed: each
 	// use has its own.
-	Types    []wasmfront.FuncType
+	Types    []wasmfront.TypeDef
 	Funcs    []Func
 	Tables   []Table
 	Memories []Memory
@@ -45,8 +45,10 @@ type Func struct {
 	Dead   bool
 	Import *Import
 	Type   wasmfront.FuncType
-	Locals []Local // those that are not parameters
-	Code   []Inst  // the last end included
+	// TypeIndex is that of Type if the module has Types, of which several may be written the same.
+	TypeIndex uint32
+	Locals    []Local // those that are not parameters
+	Code      []Inst  // the last end included
 }
 
 // Local is a declared local.
@@ -72,9 +74,10 @@ type Memory struct {
 
 // Tag is a tag of exceptions.
 type Tag struct {
-	Dead   bool
-	Import *Import
-	Type   wasmfront.FuncType
+	Dead      bool
+	Import    *Import
+	Type      wasmfront.FuncType
+	TypeIndex uint32 // as that of Func
 }
 
 // Global is a global.
@@ -120,6 +123,8 @@ type Inst struct {
 	Raw []byte
 	// Type is that of a block or of an indirect call.
 	Type wasmfront.FuncType
+	// From and To are what a branch on a cast casts.
+	From, To wasmfront.ValType
 	// Index and Index2 are as in wasmfront.Operator.
 	Index, Index2 uint32
 	Targets       []uint32
@@ -131,9 +136,9 @@ func (in *Inst) Imm() wasmfront.ImmKind { return in.Op.Info().Imm }
 
 // Decode takes a module apart. The error is that of validation, or says what is not supported.
 func Decode(b []byte, features wasmfront.Features) (*Module, error) {
-	features &^= wasmfront.FeatureGC // whose types this package does not know
-	wm, err := validate.All(b, validate.Config{Features: features &^ wasmfront.FeatureFunctionReferences})
-	typed := err != nil && features.Has(wasmfront.FeatureFunctionReferences)
+	const naming = wasmfront.FeatureFunctionReferences | wasmfront.FeatureGC // the features that name types
+	wm, err := validate.All(b, validate.Config{Features: features &^ naming})
+	typed := err != nil && features&naming != 0
 	if typed {
 		wm, err = validate.All(b, validate.Config{Features: features})
 	}
@@ -142,9 +147,7 @@ func Decode(b []byte, features wasmfront.Features) (*Module, error) {
 	}
 	m := &Module{Start: -1, Counted: wm.HasDataCount}
 	if typed {
-		for i := range wm.Types {
-			m.Types = append(m.Types, wm.Types[i].FuncType)
-		}
+		m.Types = wm.Types
 	}
 	if wm.HasStart {
 		m.Start = int(wm.Start)
@@ -162,8 +165,11 @@ func Decode(b []byte, features wasmfront.Features) (*Module, error) {
 	}
 	for i := range wm.Funcs {
 		f := Func{Import: from(abi.ExternFunc, i), Type: *wm.FuncType(uint32(i))}
+		if typed {
+			f.TypeIndex = wm.Funcs[i].Type
+		}
 		if f.Import == nil {
-			if err := f.decode(wm, uint32(i)); err != nil {
+			if err := f.decode(wm, uint32(i), typed); err != nil {
 				return nil, err
 			}
 		}
@@ -176,7 +182,11 @@ func Decode(b []byte, features wasmfront.Features) (*Module, error) {
 		m.Memories = append(m.Memories, Memory{Import: from(abi.ExternMemory, i), Type: wm.MemoryType(uint32(i))})
 	}
 	for i := range wm.Tags {
-		m.Tags = append(m.Tags, Tag{Import: from(abi.ExternTag, i), Type: *wm.TagType(uint32(i))})
+		t := Tag{Import: from(abi.ExternTag, i), Type: *wm.TagType(uint32(i))}
+		if typed {
+			t.TypeIndex = wm.Tags[i].Type
+		}
+		m.Tags = append(m.Tags, t)
 	}
 	for i := range wm.Globals {
 		m.Globals = append(m.Globals, Global{Import: from(abi.ExternGlobal, i), Type: wm.GlobalType(uint32(i)), Init: constant(&wm.Globals[i].Init)})
@@ -215,8 +225,8 @@ func decodeElem(e *wasmfront.ElemSegment) Elem {
 	return out
 }
 
-// decode takes the body of function i apart.
-func (f *Func) decode(wm *wasmfront.Module, i uint32) error {
+// decode takes the body of function i apart. typed is whether types keep their indices.
+func (f *Func) decode(wm *wasmfront.Module, i uint32, typed bool) error {
 	var v validate.Func
 	var op wasmfront.Operator
 	v.Begin(wm, i)
@@ -232,14 +242,18 @@ func (f *Func) decode(wm *wasmfront.Module, i uint32) error {
 			in.Type, in.Catches = wasmfront.FuncType{Params: op.Params, Results: op.Results}, slices.Clone(op.Catches)
 		case wasmfront.ImmCallIndirect:
 			in.Type = wasmfront.FuncType{Params: op.Params, Results: op.Results}
-			in.Index2 = op.Index2
+			if in.Index2 = op.Index2; typed {
+				in.Index = op.Index
+			}
 		case wasmfront.ImmBrTable:
 			in.Index, in.Targets = op.Index, slices.Clone(op.Targets)
 		case wasmfront.ImmLabel, wasmfront.ImmType, wasmfront.ImmFunc, wasmfront.ImmLocal, wasmfront.ImmGlobal, wasmfront.ImmTable, wasmfront.ImmElem,
 			wasmfront.ImmData, wasmfront.ImmMem, wasmfront.ImmTag:
 			in.Index = op.Index
-		case wasmfront.ImmTable2, wasmfront.ImmMem2, wasmfront.ImmElemTable, wasmfront.ImmDataMem:
+		case wasmfront.ImmTable2, wasmfront.ImmMem2, wasmfront.ImmElemTable, wasmfront.ImmDataMem, wasmfront.ImmTypeData, wasmfront.ImmTypeElem:
 			in.Index, in.Index2 = op.Index, op.Index2
+		case wasmfront.ImmBrOnCast:
+			in.Index, in.From, in.To = op.Index, op.From, op.Type
 		case wasmfront.ImmMemArg, wasmfront.ImmMemArgLane:
 			in.Index, in.Raw = op.Index, access(&op)
 		case wasmfront.ImmOther:
@@ -267,7 +281,7 @@ func (m *Module) Clone() *Module {
 	c.Funcs, c.Tables, c.Memories = slices.Clone(m.Funcs), slices.Clone(m.Tables), slices.Clone(m.Memories)
 	c.Tags = slices.Clone(m.Tags)
 	c.Globals, c.Exports = slices.Clone(m.Globals), slices.Clone(m.Exports)
-	c.Elems, c.Data = slices.Clone(m.Elems), slices.Clone(m.Data)
+	c.Elems, c.Data, c.Types = slices.Clone(m.Elems), slices.Clone(m.Data), slices.Clone(m.Types)
 	return &c
 }
 

@@ -2,6 +2,7 @@ package wasmedit_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 func TestRoundTrip(t *testing.T) {
 	for seed := range uint64(60) {
 		p := wasmgen.Generate(seed, wasmgen.Config{NoTraps: seed%2 == 0, RawNaNs: seed%3 == 0, Vectors: seed%4 == 1, Relaxed: seed%4 == 1, Tails: seed%5 == 1,
-			Exceptions: seed%5 > 2, Legacy: seed%5 == 4})
+			Exceptions: seed%5 > 2, Legacy: seed%5 == 4, GC: seed%6 == 2, TypedRefs: seed%7 == 2, TypedAll: true})
 		for _, b := range [][]byte{p.Wasm, p.Env} {
 			m, err := wasmedit.Decode(b, wasmfront.DecodableFeatures)
 			if err != nil {
@@ -154,4 +155,49 @@ func TestDead(t *testing.T) {
 	if len(small.Funcs) != 1 || len(small.Globals) != 1 || len(small.Exports) != 1 || small.Exports[0].Index != 0 {
 		t.Errorf("left: %d functions, %d globals, %d exports", len(small.Funcs), len(small.Globals), len(small.Exports))
 	}
+}
+
+// TestCollected: modules with structures and arrays stay what they are, but for segments and a function that are dead: what names those behind them follows. Types that are written the same keep apart.
+func TestCollected(t *testing.T) {
+	const rest = `(type $f (sub (func (result i32)))) (type $g (sub (func (result i32)))) (type $h (sub $f (func (result i32))))
+		(rec (type $s (sub (struct (field (ref null $a)) (field (mut i8))))) (type $a (array (mut (ref null $s)))))
+		(type $b (sub final $s (struct (field (ref null $a)) (field (mut i8)) (field v128)))) (type $w (array (mut i16)))
+		(table $t 2 (ref null $f)) (global (ref $s) (struct.new $s (array.new_fixed $a 2 (ref.null $s) (ref.null none)) (i32.const 7))) (global i31ref (ref.i31 (i32.const 3)))
+		(elem $e (ref null $s) (item (struct.new_default $b))) (elem declare func $i) (data $d "abcd")
+		(func $i (type $g) (i32.const 1)) (func $j (type $h) (call_indirect $t (type $h) (i32.const 0)))
+		(func (param anyref) (result (ref null $s))
+			(drop (array.new_data $w $d (i32.const 0) (i32.const 2))) (drop (array.new_elem $a $e (i32.const 0) (i32.const 1)))
+			(array.init_data $w $d (array.new_default $w (i32.const 9)) (i32.const 0) (i32.const 0) (i32.const 2))
+			(array.init_elem $a $e (array.new_default $a (i32.const 9)) (i32.const 0) (i32.const 0) (i32.const 1))
+			(drop (call_ref $g (ref.func $i)))
+			(drop (block $l (result anyref) (drop (br_on_cast $l anyref (ref null $b) (local.get 0))) (drop (br_on_cast_fail $l anyref (ref $b) (local.get 0))) (ref.null any)))
+			(drop (ref.eq (ref.cast eqref (local.get 0)) (ref.null eq)))
+			(ref.cast (ref null $s) (local.get 0)))`
+	all := decoded(t, `(module (func (param anyref) (result (ref null $s)) (ref.null $s)) (elem anyref (item (ref.null any))) (data "dead")`+rest+")")
+	alone, err := wat.Assemble([]byte("(module " + rest + ")"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := printer.String(withoutNames(alone.Wasm))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = again(t, all)
+	all.Elems[0].Dead, all.Data[0].Dead, all.Funcs[0].Dead = true, true, true
+	if got := printed(t, again(t, all)); got != want {
+		t.Error(cmp.Diff(want, got))
+	}
+}
+
+// withoutNames returns a module without its custom sections.
+func withoutNames(b []byte) (out []byte) {
+	for out, b = append(out, b[:8]...), b[8:]; len(b) > 0; {
+		size, n := binary.Uvarint(b[1:])
+		end := 1 + n + int(size)
+		if b[0] != 0 {
+			out = append(out, b[:end]...)
+		}
+		b = b[end:]
+	}
+	return out
 }

@@ -9,6 +9,7 @@
 package nativeengine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -27,6 +28,8 @@ type Engine struct {
 	Options compile.Options
 	// Config is that of stores.
 	Config inproc.Config
+	// Context ends calls and instantiations, if it is not nil.
+	Context context.Context
 	// Image, if not nil, takes the place of the compiler: it makes an image of what stores get as a module.
 	Image func(module []byte) (*inproc.Image, error)
 }
@@ -123,7 +126,7 @@ func convert(err error) error {
 }
 
 func (s *store) Instantiate(m spectest.Module, imports func(module, name string) (spectest.Extern, bool)) (spectest.Instance, error) {
-	i, err := s.s.Instantiate(m.(*inproc.Module), func(module, name string) inproc.Extern {
+	i, err := s.s.InstantiateContext(s.engine.Context, m.(*inproc.Module), func(module, name string) inproc.Extern {
 		if e, ok := imports(module, name); ok {
 			return e.(inproc.Extern)
 		}
@@ -132,7 +135,7 @@ func (s *store) Instantiate(m spectest.Module, imports func(module, name string)
 	if err != nil {
 		return nil, convert(err)
 	}
-	return instance{i}, nil
+	return instance{i, s.engine.Context}, nil
 }
 
 func (s *store) NewFunc(sig clif.Signature, fn func(args, results []uint64)) (spectest.Extern, error) {
@@ -179,7 +182,10 @@ func (s *store) Close() error {
 	return nil
 }
 
-type instance struct{ *inproc.Instance }
+type instance struct {
+	*inproc.Instance
+	ctx context.Context
+}
 
 func (i instance) Export(name string) (spectest.Extern, bool) {
 	e, err := i.Instance.Export(name)
@@ -202,7 +208,7 @@ func (i instance) Invoke(name string, args []uint64) ([]spectest.Value, error) {
 	}
 	types := clif.TypesOf(f.Type().Results)
 	results := make([]uint64, clif.Words(types))
-	if err := f.Call(args, results); err != nil {
+	if err := f.CallContext(i.ctx, args, results); err != nil {
 		return nil, convert(err)
 	}
 	return spectest.Values(types, results), nil

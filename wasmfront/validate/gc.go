@@ -52,7 +52,6 @@ func runStructNew(v *Func, op *wasmfront.Operator, _ *rule) {
 
 func runStructNewDefault(v *Func, op *wasmfront.Operator, _ *rule) {
 	if t := v.typeOf(op, wasmfront.KindStruct); t != nil {
-		v.pass(op.Offset, len(t.Fields))
 		v.checkDefaults(op, t)
 		v.pushNew(op)
 	}

@@ -75,7 +75,18 @@ func runIn(e spectest.Engine, p *Program, o *Outcome) error {
 	if err != nil {
 		return fmt.Errorf("env: %w", err)
 	}
-	inst, err := s.Instantiate(mod, func(_, name string) (spectest.Extern, bool) { return host.Export(name) })
+	lib := host
+	if p.Lib != nil {
+		if lib, err = libOf(s, p, host); err != nil {
+			return fmt.Errorf("lib: %w", err)
+		}
+	}
+	inst, err := s.Instantiate(mod, func(module, name string) (spectest.Extern, bool) {
+		if module == LibName {
+			return lib.Export(name)
+		}
+		return host.Export(name)
+	})
 	if err != nil {
 		o.Start, err = trapOf(err)
 		o.Fuel = fuelLeft(s)
@@ -133,6 +144,15 @@ func runIn(e spectest.Engine, p *Program, o *Outcome) error {
 		return err
 	}
 	return nil
+}
+
+// libOf instantiates the part of a program that the other one imports.
+func libOf(s spectest.Store, p *Program, host spectest.Instance) (spectest.Instance, error) {
+	m, err := s.Compile(p.Lib)
+	if err != nil {
+		return nil, err
+	}
+	return s.Instantiate(m, func(_, name string) (spectest.Extern, bool) { return host.Export(name) })
 }
 
 // fuelLeft returns how much fuel a store has left; 0 if it knows of none.

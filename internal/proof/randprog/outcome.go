@@ -229,7 +229,7 @@ const (
 	Uncaught      = "uncaught exception"
 )
 
-// callText returns the results of a call, which have these words; the upper half of 32-bit ones does not count for wazero, and for us
+// callText returns the results of a call, which have these words, of references whether they are null; the upper half of 32-bit ones does not count for wazero, and for us
 // must be zero.
 func (p *Program) callText(c *wasmgen.Call, words []uint64, clean bool) string {
 	s := c.Export
@@ -238,6 +238,8 @@ func (p *Program) callText(c *wasmgen.Call, words []uint64, clean bool) string {
 		case t == 'v':
 			words = words[1:]
 			s += fmt.Sprintf(" v:%016x%016x", words[0], r)
+		case t == 'x': // what engines have for references differs
+			s += fmt.Sprintf(" null:%v", r == 0)
 		case clean && (t == 'i' || t == 'f'):
 			s += fmt.Sprintf(" %c:%x", t, p.anyNaN(t, uint64(uint32(r))))
 		default:

@@ -11,10 +11,12 @@ import (
 // Program is a program to run.
 type Program struct {
 	Wasm, Env []byte
-	Calls     []wasmgen.Call
-	Globals   []string
-	Reset     bool // it has that export
-	AnyNaN    bool // results and globals that are NaNs may be any
+	// Lib is a module that imports what Wasm does, and that Wasm imports as LibName, or nil.
+	Lib     []byte
+	Calls   []wasmgen.Call
+	Globals []string
+	Reset   bool // it has that export
+	AnyNaN  bool // results and globals that are NaNs may be any
 	// Counter is an exported global of type i64 that says how much fuel is left, where the store does not know. The host does not write it.
 	Counter string
 	// Counters are exported globals of type i64 that Outcome.Counts has.
@@ -22,6 +24,9 @@ type Program struct {
 	// CollectAlways is for engines that can collect garbage whenever code makes an object.
 	CollectAlways bool
 }
+
+// LibName is the name under which Program.Lib is imported.
+const LibName = "lib"
 
 // Generate makes the program of a seed; configurations take turns.
 func Generate(seed uint64) *Program {
