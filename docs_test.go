@@ -149,7 +149,7 @@ func TestDocPages(t *testing.T) {
 		page, driver, want string
 		programs           int
 	}{
-		{"docs/embedding-go.md", embeddingDriver, embeddingWant, 4},
+		{"docs/embedding-go.md", embeddingDriver, embeddingWant, 5},
 		{"docs/from-wazero.md", wazeroDriver, wazeroWant, 3},
 	} {
 		programs, declarations := 0, p.driver

@@ -35,6 +35,9 @@ var publicFuncs = map[string]any{
 // everything has one of everything that a module can export.
 const everything = `(module
 	(memory (export "memory") 1 2) (table (export "table") 1 funcref) (global (export "global") (mut i32) (i32.const 0)) (tag (export "tag") (param i32))
+	(type $bytes (array (mut i8))) (type $pair (struct (field (mut i32)) (field (mut anyref))))
+	(func (export "array") (result (ref $bytes)) (array.new_default $bytes (i32.const 3)))
+	(func (export "struct") (result (ref $pair)) (struct.new_default $pair))
 	(func (export "few") (param externref funcref) (result externref) (local.get 0))
 	(func (export "_initialize")) (func (export "_start")))`
 
@@ -58,6 +61,10 @@ func live(t *testing.T) []any {
 	for _, x := range inst.Exports() {
 		list = append(list, x)
 	}
+	for _, name := range []string{"array", "struct"} {
+		o := get(get(inst.Func(name)).(*waot.Func).Call(nil)).([]any)[0].(*waot.Object)
+		list = append(list, o, o.Type(), o.Type().Fields()[0])
+	}
 	list = append(list, get(waot.NewException(get(inst.Tag("tag")).(*waot.Tag), 1)))
 	return list
 }
@@ -65,7 +72,7 @@ func live(t *testing.T) []any {
 // zeros returns a zero value of each publicFuncs type with methods, and of each that is an argument.
 func zeros() []any {
 	return []any{new(waot.Cache), new(waot.CacheError), new(waot.CompileLimitError), new(waot.FuncError), new(waot.ModuleError), new(waot.TextError),
-		new(host.Caller), new(host.Exception), new(host.Func), new(host.Global), new(host.Instance), new(host.Memory), new(host.Module), new(host.Object), new(host.ObjectKind), new(host.Pool), new(host.PoolInstance), new(host.Snapshot), new(host.Store),
+		new(host.Caller), new(host.Exception), new(host.Func), new(host.Global), new(host.Instance), new(host.Memory), new(host.Module), new(host.Object), new(host.ObjectKind), new(host.ObjectType), new(host.FieldType), new(host.Pool), new(host.PoolInstance), new(host.Snapshot), new(host.Store),
 		new(host.Table), new(host.Tag), new(host.Trap), new(host.ExternType), new(host.FuncType), new(host.Kind), new(host.Limits), new(host.TrapCode), new(host.ValType), new(host.Value),
 		new(hosterr.CPUError), new(hosterr.CancelError), new(hosterr.Error), new(hosterr.LimitError), new(hosterr.LinkError), new(hosterr.ObjectError),
 		new(hosterr.ReferenceError), new(hosterr.SnapshotError), new(hosterr.SystemError), new(sign.Error), new(sign.Key), new(wasirun.ExitError), new(wasirun.Program), new(wasirun.System),

@@ -31,12 +31,12 @@ const (
 	ErrClosed = Error("waot: closed")
 	// ErrNotExported means that the instance has no such export of that kind.
 	ErrNotExported = Error("waot: no such export")
-	// ErrType means that a value does not fit the type of a parameter, result, table or global, or that there are too
+	// ErrType means that a value does not fit the type of a parameter, result, table, global or field, or that there are too
 	// many values or too few.
 	ErrType = Error("waot: type mismatch")
 	// ErrNoSpace, inside a *SystemError, means that memory, address space, the room for code or the native stacks are used up.
 	ErrNoSpace = Error("no space left")
-	// ErrBounds means that an index is outside of a table.
+	// ErrBounds means that an index is outside of a table, an object or another space of indices.
 	ErrBounds = Error("waot: index out of bounds")
 	// ErrCancelled means that a context ended a call. The error itself is a *CancelError, which errors.Is matches with
 	// ErrCancelled and with the cause of the context.

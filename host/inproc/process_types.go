@@ -19,6 +19,8 @@ type typeRows struct {
 	numbers   map[abi.Digest]typeNumber
 	// objects is what heaps know of the types. Its slices only grow, so that a copy stays valid.
 	objects gcheap.Types
+	// described is what Go code can know of those in the list of objects, in the same places.
+	described []*ObjectType
 }
 
 // typeNumber is the number of a type, 0 for none, and its depth: 1 without a supertype.
@@ -55,6 +57,7 @@ func (t *typeRows) open() (err error) {
 	}
 	t.next, t.numbers = abi.FirstTypeNumber, map[abi.Digest]typeNumber{}
 	t.objects = gcheap.Types{Index: make([]uint32, t.next), List: make([]gcheap.Type, 1)}
+	t.described = make([]*ObjectType, 1)
 	return nil
 }
 
@@ -103,6 +106,9 @@ func (t *typeRows) intern(defs []abi.TypeDef, records *abi.Records) ([]typeNumbe
 				return nil, err
 			}
 			t.numbers[digest] = n
+			if d.Kind != abi.KindFunc {
+				t.described = append(t.described, &ObjectType{defs: defs, records: records, index: uint32(i), number: n, layout: layouts[i]})
+			}
 		}
 		numbers[i] = n
 	}
@@ -163,4 +169,14 @@ func (t *typeRows) kindOf(number uint32) abi.TypeKind {
 		return abi.KindArray
 	}
 	return abi.KindStruct
+}
+
+// of returns the type of objects with a number, nil if there is none.
+func (t *typeRows) of(number uint32) *ObjectType {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if uint64(number) >= uint64(len(t.objects.Index)) {
+		return nil
+	}
+	return t.described[t.objects.Index[number]]
 }
