@@ -607,7 +607,11 @@ func TestObjectsRandom(t *testing.T) {
 		typ := g.node.Type()
 		var objects [20]*waot.Object
 		var are [20]*mirror
-		for range 3000 {
+		steps := 10_000
+		if always { // each allocation takes longer
+			steps = 1000
+		}
+		for range steps {
 			i, k, n := rng.IntN(len(objects)), rng.IntN(len(objects)), rng.Int32()
 			var err error
 			switch rng.IntN(6) {

@@ -118,8 +118,8 @@ func (e *ReferenceError) Is(target error) bool { return target == ErrType }
 // LimitError is a request above a limit of the store or of the process.
 type LimitError struct {
 	// What is "memory pages" or "table elements" (of one memory or table); "pages of memories",
-	// "bytes of tables", "memories", "tables", "globals" or "instances" (of a store in all); "stack bytes" or "host
-	// stack bytes"; "stores" or "memory mappings of the process".
+	// "bytes of tables", "memories", "tables", "globals", "instances" or "bytes of objects" (of a store in all); "stack bytes" or "host
+	// stack bytes"; "bytes of strings" or "code units of a string" (package jsstring); "stores" or "memory mappings of the process".
 	What string
 	// Want is what would have been reached, Limit is what is allowed. Both are in the unit that What names.
 	Want, Limit uint64

@@ -232,6 +232,11 @@ func (t *ObjectType) IsWithin(u *ObjectType) bool {
 	return process.rows.isWithin(t.number.number, u.number)
 }
 
+// IsOnly reports whether t is what a definition says that has a recursion group of its own.
+func (t *ObjectType) IsOnly(def abi.TypeDef) bool {
+	return t.records.Digest(t.index) == abi.RecordsOf([]abi.TypeDef{def}, nil).Digest(0)
+}
+
 // size returns how many bytes an object takes.
 func (t *ObjectType) size(length uint32) uint64 {
 	return uint64(t.layout.Fixed) + uint64(t.layout.Elem)*uint64(length)
