@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/compile"
@@ -88,6 +90,73 @@ func TestKotlinMoving(t *testing.T) {
 			t.Errorf("%q, want %q", out, want)
 		}
 	})
+}
+
+// TestMoonBit: programs of another compiler write and return what they do in V8.
+func TestMoonBit(t *testing.T) {
+	dir := filepath.Join("testdata", "moonbit")
+	want, err := os.ReadFile(filepath.Join(dir, "library.expected"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range []opt.Level{opt.O0, opt.O1} {
+		var units []uint16
+		print := func(unit uint32) { units = append(units, uint16(unit)) }
+		inst := moonBit(t, filepath.Join(dir, "library.wasm"), level, false, host.Imports{"spectest": {"print_char": print}})
+		call(t, inst, "_start")
+		if out := string(utf16.Decode(units)); out != string(want) {
+			t.Errorf("-O%d: %q, want %q", level, out, want)
+		}
+		for _, always := range []bool{false, true} {
+			inst := moonBit(t, filepath.Join(dir, "plain.wasm"), level, always, nil)
+			for _, c := range []struct {
+				name string
+				n    int
+				want int32
+			}{{"tree", 200, -940873064}, {"shapes", 100, -1469526326}, {"closures", 50, -161425126}, {"ring", 200, 394118357}, {"sieve", 10000, 1229}} {
+				if r := call(t, inst, c.name, c.n); !slices.Equal(r, []any{c.want}) {
+					t.Errorf("-O%d, collections always %v: %s is %v, want %d", level, always, c.name, r, c.want)
+				}
+			}
+		}
+	}
+}
+
+// moonBit makes an instance of a module in a store of its own.
+func moonBit(t *testing.T, file string, level opt.Level, always bool, imports host.Imports) *host.Instance {
+	t.Helper()
+	wasm, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := nativeFor(wasm, compile.Options{OptLevel: level})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := inproc.NewStore(inproc.Config{CollectAlways: always})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	inst, err := (*host.Store)(s).Instantiate(t.Context(), mod, imports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inst
+}
+
+// call calls an export.
+func call(t *testing.T, inst *host.Instance, name string, args ...any) []any {
+	t.Helper()
+	f, err := inst.Func(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.Call(t.Context(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // runMoving is runCollected with a collection for each object that the program makes.
