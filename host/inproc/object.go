@@ -16,7 +16,8 @@ type Object struct {
 	store *Store
 	// word is what compiled code has for it now: collections change it.
 	word    uint64
-	escaped bool // it is among heap.objects
+	escaped bool        // it is among heap.objects
+	typ     *ObjectType // once somebody has asked
 }
 
 // I31 is a small integer, of 31 bits, as a reference: the value of an i31ref.
@@ -32,7 +33,12 @@ func (o *Object) number() uint32 { return o.store.heap.TypeOf(uint32(o.word)) }
 func (o *Object) Kind() abi.TypeKind { return process.rows.kindOf(o.number()) }
 
 // Type returns its type.
-func (o *Object) Type() *ObjectType { return process.rows.of(o.number()) }
+func (o *Object) Type() *ObjectType {
+	if o.typ == nil {
+		o.typ = process.rows.of(o.number())
+	}
+	return o.typ
+}
 
 // Same reports whether both are references to one object.
 func (o *Object) Same(x *Object) bool { return o.store == x.store && o.word == x.word }
@@ -60,7 +66,7 @@ func (s *Store) NewObject(t *ObjectType, length uint32) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Object{store: s, word: uint64(ref)}
+	o := &Object{store: s, word: uint64(ref), typ: t}
 	o.escape()
 	return o, nil
 }
