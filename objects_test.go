@@ -85,8 +85,9 @@ func objectText() string {
 	(func (export "leaf") (result (ref $leaf)) (struct.new $leaf (i32.const 1) (ref.null $node) (i64.const 2)))
 	(func (export "other") (result (ref $other)) (struct.new $other (f64.const 1)))
 	(func (export "bytes") (param i32) (result (ref $bytes)) (array.new $bytes (i32.const 7) (local.get 0)))
+	(global $last (mut (ref null $bytes)) (ref.null $bytes))
 	(func (export "throw") (throw $e (i32.const 1)))
-	(func (export "garbage") (param i32) (loop (drop (array.new_default $bytes (i32.const 64))) (br_if 0 (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))))`)
+	(func (export "garbage") (param i32) (loop (global.set $last (array.new_default $bytes (i32.const 64))) (br_if 0 (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))))`)
 	return b.String()
 }
 

@@ -29,6 +29,8 @@ const heapText = `(module $heap
   (import "env" "pass" (func $pass (param anyref externref (ref null $node)) (result (ref $node))))
   (tag $e (param (ref $node)))
   (table $t (export "table") 4 (ref null $node))
+  (global $last (mut (ref null $node)) (ref.null $node)) ;; what is put there is made, also if nothing reads it
+  (global $kept (mut (ref null $node)) (ref.null $node))
   (global $g (export "global") (mut (ref null $node)) (ref.null $node))
   (global (export "any") (mut anyref) (ref.null any))
   (global (export "full") (mut (ref $node)) (struct.new $node (i32.const 1) (ref.null $node)))
@@ -40,7 +42,10 @@ const heapText = `(module $heap
       (then (struct.get $node $v (local.get $n)))
       (else (i32.const -1))))
   (func (export "frame") (param $v i32) (result i32) (local $n (ref null $node))
-    (local.set $n (call $new (local.get $v)))
+    (global.set $kept (call $new (local.get $v))) ;; so that it is made, and seen
+    (call $collect)
+    (local.set $n (global.get $kept))
+    (global.set $kept (ref.null $node))
     (call $collect)
     (call $check (local.get $n)))
   (func (export "set table") (param $v i32) (table.set $t (i32.const 2) (call $new (local.get $v))))
@@ -86,7 +91,7 @@ const heapText = `(module $heap
   (func (export "check later") (param $n (ref null $node)) (result i32) (call $garbage (i32.const 500)) (call $check (local.get $n)))
   (func $garbage (export "garbage") (param $n i32)
     (loop $l
-      (drop (call $new (local.get $n)))
+      (global.set $last (call $new (local.get $n)))
       (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
   (func (export "fill") (param $n i32) (local $r (ref null $node))
     (loop $l
