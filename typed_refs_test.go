@@ -331,8 +331,8 @@ func TestTypedState(t *testing.T) {
 	}
 }
 
-// TestConstantOfStore: a memory is what it is for the import of a memory, and a value for that of a constant externref of the same name, as are functions, tables and tags.
-func TestConstantOfStore(t *testing.T) {
+// TestTypedConstantOfStore: a memory is what it is for the import of a memory, and a value for that of a constant externref of the same name, as are functions, tables and tags.
+func TestTypedConstantOfStore(t *testing.T) {
 	s, err := waot.NewStore(nil)
 	if err != nil {
 		t.Fatal(err)
