@@ -54,6 +54,10 @@ type (
 	Object = host.Object
 	// ObjectKind is what an Object is.
 	ObjectKind = host.ObjectKind
+	// ObjectType is a type of structures or arrays.
+	ObjectType = host.ObjectType
+	// FieldType is the type of a field of a structure, or of the elements of an array.
+	FieldType = host.FieldType
 	// I31 is a small integer as a reference.
 	I31 = host.I31
 	// Value is a WebAssembly value with its type.
@@ -144,10 +148,10 @@ const (
 	ErrClosed = host.ErrClosed
 	// ErrNotExported means that the instance has no such export of that kind.
 	ErrNotExported = host.ErrNotExported
-	// ErrType means that a value does not fit the type of a parameter, result, table or global, or that there are too
+	// ErrType means that a value does not fit the type of a parameter, result, table, global or field, or that there are too
 	// many values or too few.
 	ErrType = host.ErrType
-	// ErrBounds means that an index is outside of a table.
+	// ErrBounds means that an index is outside of a table, an object or another space of indices.
 	ErrBounds = host.ErrBounds
 	// ErrNoSpace, inside a *SystemError, means that memory, address space, the room for code or the native stacks are used up.
 	ErrNoSpace = host.ErrNoSpace

@@ -65,7 +65,7 @@ func readBlocks(t *testing.T, page string) (blocks []block) {
 var packages = map[string]string{
 	"bytes": "bytes", "context": "context", "debug": "runtime/debug", "errors": "errors", "filepath": "path/filepath", "fmt": "fmt", "fs": "io/fs",
 	"io": "io", "iter": "iter", "math": "math", "os": "os", "runtime": "runtime", "sha256": "crypto/sha256", "strings": "strings", "sync": "sync", "time": "time",
-	"waot": "github.com/waot-project/waot", "host": "github.com/waot-project/waot/host", "sign": "github.com/waot-project/waot/host/sign",
+	"waot": "github.com/waot-project/waot", "host": "github.com/waot-project/waot/host", "jsstring": "github.com/waot-project/waot/host/jsstring", "sign": "github.com/waot-project/waot/host/sign",
 }
 
 // program makes a program of declarations.
@@ -149,7 +149,7 @@ func TestDocPages(t *testing.T) {
 		page, driver, want string
 		programs           int
 	}{
-		{"docs/embedding-go.md", embeddingDriver, embeddingWant, 4},
+		{"docs/embedding-go.md", embeddingDriver, embeddingWant, 5},
 		{"docs/from-wazero.md", wazeroDriver, wazeroWant, 3},
 	} {
 		programs, declarations := 0, p.driver

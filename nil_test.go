@@ -12,6 +12,7 @@ import (
 	"github.com/waot-project/waot"
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/hosterr"
+	"github.com/waot-project/waot/host/jsstring"
 	"github.com/waot-project/waot/host/sign"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/wasi"
@@ -27,6 +28,7 @@ var publicFuncs = map[string]any{
 	"waot.SnapshotModule": waot.SnapshotModule, "waot.TextPlace": waot.TextPlace, "waot.V128": waot.V128,
 	"host.AnyRef": host.AnyRef, "host.ExnRef": host.ExnRef, "host.F32": host.F32, "host.F64": host.F64, "host.FuncRef": host.FuncRef, "host.I32": host.I32, "host.I64": host.I64, "host.Load": host.Load,
 	"host.FreeOSMemory": host.FreeOSMemory, "host.LoadFile": host.LoadFile, "host.NewException": host.NewException, "host.NewPool": host.NewPool, "host.NewStore": host.NewStore, "host.Preemption": host.Preemption, "host.Ref": host.Ref, "host.V128": host.V128,
+	"jsstring.FromUTF16": jsstring.FromUTF16, "jsstring.Imports": jsstring.Imports, "jsstring.New": jsstring.New,
 	"sign.NewMAC": sign.NewMAC, "sign.NewPrivate": sign.NewPrivate, "sign.NewPublic": sign.NewPublic, "sign.ParsePEM": sign.ParsePEM, "sign.Unsigned": sign.Unsigned,
 	"wasirun.New": wasirun.New, "wasirun.NewSystem": wasirun.NewSystem, "wasirun.Run": wasirun.Run,
 	"wasi.New": wasi.New, "wasi.Functions": wasi.Functions, "wasi.Types": wasi.Types[int],
@@ -35,6 +37,9 @@ var publicFuncs = map[string]any{
 // everything has one of everything that a module can export.
 const everything = `(module
 	(memory (export "memory") 1 2) (table (export "table") 1 funcref) (global (export "global") (mut i32) (i32.const 0)) (tag (export "tag") (param i32))
+	(type $bytes (array (mut i8))) (type $pair (struct (field (mut i32)) (field (mut anyref))))
+	(func (export "array") (result (ref $bytes)) (array.new_default $bytes (i32.const 3)))
+	(func (export "struct") (result (ref $pair)) (struct.new_default $pair))
 	(func (export "few") (param externref funcref) (result externref) (local.get 0))
 	(func (export "_initialize")) (func (export "_start")))`
 
@@ -54,9 +59,13 @@ func live(t *testing.T) []any {
 	program := get(wasirun.New(nil, mod, nil)).(*wasirun.Program)
 	pool := waot.NewPool(mod, nil)
 	list := []any{mod, s, inst, program, pool, get(pool.Get(nil)), get(waot.NewWASI(nil)), get(wasi.New(nil)), get(sign.NewMAC([]byte(strings.Repeat("k", sign.MinSecret)))),
-		get(waot.OpenCache(&waot.CacheOptions{Dir: t.TempDir()}))}
+		get(waot.OpenCache(&waot.CacheOptions{Dir: t.TempDir()})), jsstring.New("text")}
 	for _, x := range inst.Exports() {
 		list = append(list, x)
+	}
+	for _, name := range []string{"array", "struct"} {
+		o := get(get(inst.Func(name)).(*waot.Func).Call(nil)).([]any)[0].(*waot.Object)
+		list = append(list, o, o.Type(), o.Type().Fields()[0])
 	}
 	list = append(list, get(waot.NewException(get(inst.Tag("tag")).(*waot.Tag), 1)))
 	return list
@@ -65,15 +74,15 @@ func live(t *testing.T) []any {
 // zeros returns a zero value of each publicFuncs type with methods, and of each that is an argument.
 func zeros() []any {
 	return []any{new(waot.Cache), new(waot.CacheError), new(waot.CompileLimitError), new(waot.FuncError), new(waot.ModuleError), new(waot.TextError),
-		new(host.Caller), new(host.Exception), new(host.Func), new(host.Global), new(host.Instance), new(host.Memory), new(host.Module), new(host.Object), new(host.ObjectKind), new(host.Pool), new(host.PoolInstance), new(host.Snapshot), new(host.Store),
+		new(host.Caller), new(host.Exception), new(host.Func), new(host.Global), new(host.Instance), new(host.Memory), new(host.Module), new(host.Object), new(host.ObjectKind), new(host.ObjectType), new(host.FieldType), new(host.Pool), new(host.PoolInstance), new(host.Snapshot), new(host.Store),
 		new(host.Table), new(host.Tag), new(host.Trap), new(host.ExternType), new(host.FuncType), new(host.Kind), new(host.Limits), new(host.TrapCode), new(host.ValType), new(host.Value),
 		new(hosterr.CPUError), new(hosterr.CancelError), new(hosterr.Error), new(hosterr.LimitError), new(hosterr.LinkError), new(hosterr.ObjectError),
-		new(hosterr.ReferenceError), new(hosterr.SnapshotError), new(hosterr.SystemError), new(sign.Error), new(sign.Key), new(wasirun.ExitError), new(wasirun.Program), new(wasirun.System),
+		new(hosterr.ReferenceError), new(hosterr.SnapshotError), new(hosterr.SystemError), new(jsstring.String), new(sign.Error), new(sign.Key), new(wasirun.ExitError), new(wasirun.Program), new(wasirun.System),
 		new(wasi.Context), new(wasi.Errno), new(wasi.Error), new(wasi.ExitError)}
 }
 
 // api are the packages of the API as the lists below name them.
-var api = map[string]string{"": "waot", "/host": "host", "/host/hosterr": "hosterr", "/host/sign": "sign", "/host/wasirun": "wasirun", "/wasi": "wasi"}
+var api = map[string]string{"": "waot", "/host": "host", "/host/hosterr": "hosterr", "/host/jsstring": "jsstring", "/host/sign": "sign", "/host/wasirun": "wasirun", "/wasi": "wasi"}
 
 // TestAllListed: the lists in this file have all that the list of the API has.
 func TestAllListed(t *testing.T) {

@@ -330,3 +330,52 @@ func TestTypedState(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTypedConstantOfStore: a memory is what it is for the import of a memory, and a value for that of a constant externref of the same name, as are functions, tables and tags.
+func TestTypedConstantOfStore(t *testing.T) {
+	s, err := waot.NewStore(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	memory, err := s.NewMemory(waot.Limits{Min: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := s.NewTable(waot.TypeFuncRef, waot.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag, err := s.NewTag()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := s.NewFunc(func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []any{memory, table, tag, f} {
+		m := typedModule(t, `(module (import "a" "b" (global $g externref)) (func (export "get") (result externref) (global.get $g)))`)
+		if v == any(memory) {
+			m = typedModule(t, `(module (import "a" "b" (memory 1)) (import "a" "b" (global $g externref)) (func (export "get") (result externref) (global.get $g)))`)
+		}
+		inst, err := s.Instantiate(context.Background(), m, waot.Imports{"a": {"b": v}})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		get, err := inst.Func("get")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := get.Call(context.Background()); err != nil || r[0] != v {
+			t.Errorf("%T is %v, %v", v, r, err)
+		}
+	}
+	var link *waot.LinkError
+	for text, v := range map[string]any{`(global (mut externref))`: memory, `(global anyref)`: memory, `(global externref)`: new(waot.Memory), `(global  externref)`: 5} {
+		if _, err := s.Instantiate(context.Background(), typedModule(t, `(module (import "a" "b" `+text+`))`), waot.Imports{"a": {"b": v}}); !errors.As(err, &link) {
+			t.Errorf("%T for %s: %v", v, text, err)
+		}
+	}
+}

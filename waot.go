@@ -59,7 +59,7 @@
 //
 // # Stability
 //
-// This package is part of the stable API. The others are host, host/hosterr, host/sign, host/wasirun and wasi. The API consists
+// This package is part of the stable API. The others are host, host/hosterr, host/jsstring, host/sign, host/wasirun and wasi. The API consists
 // of their exported names and documentation; testdata/api.txt lists the names. The API mentions no types of
 // other packages. Structs may get more fields, so literals should name fields. Texts of errors may change. Before
 // version 1 the API may still change; CHANGELOG.md says how. After that, a change that breaks programs needs a new major

@@ -48,10 +48,10 @@ const (
 	ErrClosed = hosterr.ErrClosed
 	// ErrNotExported means that the instance has no such export of that kind.
 	ErrNotExported = hosterr.ErrNotExported
-	// ErrType means that a value does not fit the type of a parameter, result, table or global, or that there are too
+	// ErrType means that a value does not fit the type of a parameter, result, table, global or field, or that there are too
 	// many values or too few.
 	ErrType = hosterr.ErrType
-	// ErrBounds means that an index is outside of a table.
+	// ErrBounds means that an index is outside of a table, an object or another space of indices.
 	ErrBounds = hosterr.ErrBounds
 	// ErrNoSpace, inside a *SystemError, means that memory, address space, the room for code or the native stacks are used up.
 	ErrNoSpace = hosterr.ErrNoSpace

@@ -10,7 +10,7 @@ import (
 
 // Imports gives imports their values, by module and name: a Go function (see
 // Store.NewFunc), a RawFunc, or a *Func, *Memory, *Table, *Global or *Tag of the store. What Instance.Exports
-// returns can be one of the inner maps.
+// returns can be one of the inner maps. For an immutable global of type externref, a *Func, *Memory, *Table or *Tag is its value: a module may import one memory as both, as JavaScript allows.
 type Imports map[string]map[string]any
 
 // Instance is an instantiated module. It lives as long as its store. Its methods are for the goroutine that is inside the
@@ -128,10 +128,34 @@ func isGoFunc(v any) bool {
 	return true
 }
 
+// isValue reports whether an import is a constant externref, which can be any Go value.
+func (t *ExternType) isValue() bool {
+	return t.Kind == KindGlobal && t.Value == TypeExternRef && !t.Mutable
+}
+
+// isOfStore reports whether v is a function, memory, table or tag of a store. Given for a constant externref it is its value, as in JavaScript: modules import one memory as both.
+func isOfStore(v any) bool {
+	switch v := v.(type) {
+	case *Func:
+		return v != nil && v.Store() != nil
+	case *Memory:
+		return v != nil && v.inproc().Store() != nil
+	case *Table:
+		return v != nil && v.inproc().Store() != nil
+	case *Tag:
+		return v != nil && v.Store() != nil
+	}
+	return false
+}
+
 // extern is v as import n of m; nil if it cannot be one: then, and only then, got says what
 // it is. Whether references say the same beyond their class is left to the instantiation.
 func (s *Store) extern(m *Module, n int, v any) (x inproc.Extern, got string, err error) {
 	want := &m.needs().list[n].Type
+	if want.isValue() && isOfStore(v) {
+		g, err := s.NewGlobal(false, Ref(v))
+		return (*inproc.Global)(g), "", err
+	}
 	switch v := v.(type) {
 	case *Func:
 		if v != nil && v.Store() != nil {

@@ -31,12 +31,12 @@ const (
 	ErrClosed = Error("waot: closed")
 	// ErrNotExported means that the instance has no such export of that kind.
 	ErrNotExported = Error("waot: no such export")
-	// ErrType means that a value does not fit the type of a parameter, result, table or global, or that there are too
+	// ErrType means that a value does not fit the type of a parameter, result, table, global or field, or that there are too
 	// many values or too few.
 	ErrType = Error("waot: type mismatch")
 	// ErrNoSpace, inside a *SystemError, means that memory, address space, the room for code or the native stacks are used up.
 	ErrNoSpace = Error("no space left")
-	// ErrBounds means that an index is outside of a table.
+	// ErrBounds means that an index is outside of a table, an object or another space of indices.
 	ErrBounds = Error("waot: index out of bounds")
 	// ErrCancelled means that a context ended a call. The error itself is a *CancelError, which errors.Is matches with
 	// ErrCancelled and with the cause of the context.
@@ -118,8 +118,8 @@ func (e *ReferenceError) Is(target error) bool { return target == ErrType }
 // LimitError is a request above a limit of the store or of the process.
 type LimitError struct {
 	// What is "memory pages" or "table elements" (of one memory or table); "pages of memories",
-	// "bytes of tables", "memories", "tables", "globals" or "instances" (of a store in all); "stack bytes" or "host
-	// stack bytes"; "stores" or "memory mappings of the process".
+	// "bytes of tables", "memories", "tables", "globals", "instances" or "bytes of objects" (of a store in all); "stack bytes" or "host
+	// stack bytes"; "bytes of strings" or "code units of a string" (package jsstring); "stores" or "memory mappings of the process".
 	What string
 	// Want is what would have been reached, Limit is what is allowed. Both are in the unit that What names.
 	Want, Limit uint64

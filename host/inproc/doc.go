@@ -83,13 +83,14 @@
 //
 // The files of a room begin with its name:
 //
-//   - store: the store, its limits (store_limits), and which goroutine is inside (store_owner);
+//   - store: the store, its limits (store_limits), its collected heap (store_heap), and which goroutine is inside (store_owner);
 //   - module: modules, images and their files; instance: instantiation and linking;
 //   - call: functions, the way in and out of compiled code, types and their words, traps, the end of a context;
 //   - stack: native stacks, what there is of them per goroutine (stack_fiber), the goroutine's own (stack_goroutine), and the frames on them
 //     (stack_frames); snapshot: copies of them to go back to;
 //   - memory: memories, those that move, their first contents (memory_images), and how their bytes stay while somebody looks at them
 //     (memory_location, memory_graves, memory_views); table, global: the other variables;
+//   - object: structures and arrays that Go code holds, and their types;
 //   - refs: handles of host values and their collection, words of references from Go and back (refs_words);
 //   - signal: the handlers, and preemption;
 //   - process: what there is once: the code arena, stacks, mappings, and what is kept to be used again (process_spares);

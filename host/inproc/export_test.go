@@ -110,3 +110,8 @@ func TypeWords() uint32 {
 
 // VerifyHeap reports whether the heap of the store is whole.
 func (s *Store) VerifyHeap() error { return s.heap.Verify() }
+
+// HasType reports whether a type has a row in the table of types.
+func HasType(m *Module, index uint32) bool {
+	return process.rows.numberOf(m.records.Digest(index)).number != 0
+}

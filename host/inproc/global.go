@@ -15,7 +15,7 @@ type Global struct {
 	hidden  bool // see Instance.hide
 }
 
-// NewGlobal makes a global variable with the bits v; high is the upper half of a v128. The error is ErrType if v is no reference of
+// NewGlobal makes a global variable with the bits v; high is the upper half of a v128. t needs no module to be understood, but may exclude null. The error is ErrType if v is no reference of
 // type t, a *LimitError or *SystemError.
 func (s *Store) NewGlobal(t meta.ValType, mutable bool, v, high uint64) (*Global, error) {
 	done, err := s.hold()
@@ -24,7 +24,7 @@ func (s *Store) NewGlobal(t meta.ValType, mutable bool, v, high uint64) (*Global
 	}
 	defer done()
 	v, ok := s.toNative(abi.OwnType{Type: t}, v)
-	if !ok || !t.IsGeneral() {
+	if !ok || !t.OrNull().IsGeneral() {
 		return nil, ErrType
 	}
 	if err := s.grant(usage{globals: 1}); err != nil {

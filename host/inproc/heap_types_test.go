@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/waot-project/waot/clif/opt"
 	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/proof/testenv"
 	"github.com/waot-project/waot/internal/proof/wat"
 )
@@ -162,8 +165,7 @@ func TestHeapTypesConcurrent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer mod.Close()
-			modules = append(modules, mod)
+					modules = append(modules, mod)
 		}
 	}
 	defer inproc.LimitTypes(distinct * types * 5)()
@@ -247,5 +249,66 @@ func BenchmarkHeapInstantiate(b *testing.B) {
 				instantiate().Close()
 			}
 		})
+	}
+}
+
+// TestObjectTypesHeld: a type that Go code has stays in use, with all that it refers to, though no store has it; so does that of an object, until its store is closed. Then it is forgotten.
+func TestObjectTypesHeld(t *testing.T) {
+	m, err := wat.Assemble(marked(7777, 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image(m, opt.O1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := inproc.Load(img)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mod.Close()
+	collected := func() bool {
+		for range 200 {
+			runtime.GC()
+			if !inproc.HasType(mod, 4) {
+				return true
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return false
+	}
+	typ, err := mod.ObjectType(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := mod.ObjectType(4); again != typ || err != nil {
+		t.Errorf("the type is another one the second time, %v", err)
+	}
+	if super := typ.At(3); !typ.IsWithin(super) || super.IsWithin(typ) || super.Def() == nil {
+		t.Error("the supertype is none")
+	}
+	if collected() {
+		t.Fatal("a type that Go code has is forgotten")
+	}
+	s, err := inproc.NewStore(inproc.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := s.NewObject(typ, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.KeepAlive(typ)
+	typ = nil
+	if collected() {
+		t.Fatal("the type of an object is forgotten")
+	}
+	if err := s.CollectRefs(); err != nil || o.Type().Def().Kind != abi.KindStruct {
+		t.Errorf("the object has no type, %v", err)
+	}
+	s.Close()
+	o = nil
+	if !collected() {
+		t.Error("a type that nobody has is not forgotten")
 	}
 }

@@ -55,7 +55,7 @@ type Module struct {
 	// numbers are the numbers of the types among those of the process, as long as there are stores that use them, of which numbersUsers is the number: see Store.useTypes.
 	numbers      []typeNumber
 	numbersUsers int
-	objectTypes  moduleTypes
+	objectTypes  *moduleTypes // nil if the module has nothing to do with objects
 	numbersMu    sync.Mutex
 	// types are those that stores have asked for, by index.
 	types []atomic.Pointer[funcType]
@@ -123,6 +123,9 @@ func (m *Module) describe(d *meta.Module) error {
 	}
 	m.largeFrames = slices.ContainsFunc(d.Funcs, func(f meta.Func) bool { return f.Frame >= largeFrame })
 	m.records = d.Records(nil)
+	if m.meta.Heap != nil {
+		m.objectTypes = &moduleTypes{defs: m.meta.Heap.Defs, records: m.records}
+	}
 	m.imported = slices.IndexFunc(d.Funcs, func(f meta.Func) bool { return f.Import == nil })
 	m.findRefRoots()
 	return nil

@@ -3,9 +3,11 @@ package inproc
 import (
 	"cmp"
 	"iter"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"weak"
 
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/gcheap"
@@ -24,6 +26,15 @@ type typeRows struct {
 	// objects is what heaps know of the types. A copy stays valid for the types that its holder uses: their elements do not change.
 	objects gcheap.Types
 	unused  []uint32 // elements of objects.List
+	// defined says where the types in the list of objects are defined, in the same places, and described has what Go code knows of types.
+	defined   []definedType
+	described map[abi.Digest]weak.Pointer[ObjectType]
+}
+
+// definedType is a type of a module, which may be closed.
+type definedType struct {
+	types *moduleTypes
+	index uint32
 }
 
 // typeNumber is the number of a type, 0 for none, and its depth: 1 without a supertype.
@@ -80,6 +91,7 @@ func (t *typeRows) clear() {
 	}
 	t.places = typePlaces{next: abi.FirstTypeNumber, limit: t.places.limit}
 	t.objects, t.unused = gcheap.Types{Index: make([]uint32, abi.FirstTypeNumber), List: make([]gcheap.Type, 1)}, nil
+	t.defined = make([]definedType, 1)
 }
 
 // grow makes the table accessible up to a word, and abi.MaxTypeDepth behind it.
@@ -99,22 +111,29 @@ func (t *typeRows) grow(end uint32) error {
 type moduleTypes struct {
 	defs    []abi.TypeDef
 	records *abi.Records
-	// objects is what heaps know of them, nil before it is asked for.
+	// objects is what heaps know of them, nil before it is asked for, and layouts where fields are.
 	objects []gcheap.Type
+	layouts []*abi.ObjectLayout
+	use     weak.Pointer[typeUse]
+}
+
+// typeUse is a use of the types of a module that lasts as long as Go code has one of them.
+type typeUse struct {
+	types   *moduleTypes
+	numbers []typeNumber
 }
 
 // describe makes objects.
 func (m *moduleTypes) describe() {
-	layouts := make([]*abi.ObjectLayout, len(m.defs))
-	m.objects = make([]gcheap.Type, len(m.defs))
+	m.layouts, m.objects = make([]*abi.ObjectLayout, len(m.defs)), make([]gcheap.Type, len(m.defs))
 	for i := range m.defs {
 		if d := &m.defs[i]; d.Kind != abi.KindFunc {
 			var above *abi.ObjectLayout
 			if d.HasSuper {
-				above = layouts[d.Super]
+				above = m.layouts[d.Super]
 			}
-			layouts[i] = d.ObjectLayout(above)
-			m.objects[i] = gcheap.TypeOf(d, layouts[i])
+			m.layouts[i] = d.ObjectLayout(above)
+			m.objects[i] = gcheap.TypeOf(d, m.layouts[i])
 		}
 	}
 }
@@ -123,6 +142,11 @@ func (m *moduleTypes) describe() {
 func (t *typeRows) take(m *moduleTypes) ([]typeNumber, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.enter(m)
+}
+
+// enter is take; t.mu is held.
+func (t *typeRows) enter(m *moduleTypes) ([]typeNumber, error) {
 	if err := t.open(); err != nil {
 		return nil, err
 	}
@@ -207,20 +231,20 @@ func (t *typeRows) add(m *moduleTypes, i int, super typeNumber) (typeNumber, err
 		if m.objects == nil {
 			m.describe()
 		}
-		t.objects.Index[n.number] = t.list(m.objects[i])
+		t.objects.Index[n.number] = t.list(m.objects[i], definedType{m, uint32(i)})
 	}
 	return n, nil
 }
 
 // list makes heaps know a type, and returns where.
-func (t *typeRows) list(x gcheap.Type) uint32 {
+func (t *typeRows) list(x gcheap.Type, d definedType) uint32 {
 	if n := len(t.unused) - 1; n >= 0 {
 		i := t.unused[n]
 		t.unused = t.unused[:n]
-		t.objects.List[i] = x
+		t.objects.List[i], t.defined[i] = x, d
 		return i
 	}
-	t.objects.List = append(t.objects.List, x)
+	t.objects.List, t.defined = append(t.objects.List, x), append(t.defined, d)
 	return uint32(len(t.objects.List) - 1)
 }
 
@@ -230,7 +254,7 @@ func (t *typeRows) remove(n typeNumber) {
 		t.put(n.number+k, 0)
 	}
 	if i := &t.objects.Index[n.number]; *i != 0 {
-		t.objects.List[*i] = gcheap.Type{}
+		t.objects.List[*i], t.defined[*i] = gcheap.Type{}, definedType{}
 		t.unused, *i = append(t.unused, *i), 0
 	}
 	t.places.give(n)
@@ -277,4 +301,66 @@ func (t *typeRows) kindOf(number uint32) abi.TypeKind {
 		return abi.KindArray
 	}
 	return abi.KindStruct
+}
+
+// of returns the type of objects with a number, which is in use; nil if there is none.
+func (t *typeRows) of(number uint32) *ObjectType {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if uint64(number) >= uint64(len(t.objects.Index)) {
+		return nil
+	}
+	d := t.defined[t.objects.Index[number]]
+	if d.types == nil {
+		return nil
+	}
+	x, _ := t.describe(d) // it is in use, so it needs no place
+	return x
+}
+
+// ofDefined is of for a type that a module defines, whether it is in use or not. It is nil if it is one of functions. The error is a *LimitError or *SystemError.
+func (t *typeRows) ofDefined(d definedType) (*ObjectType, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if d.types.defs[d.index].Kind == abi.KindFunc {
+		return nil, nil
+	}
+	return t.describe(d)
+}
+
+// describe returns the one there is for equal types. As long as Go code has it, all types of the module that it is of are in use. t.mu is held.
+func (t *typeRows) describe(d definedType) (*ObjectType, error) {
+	digest := d.types.records.Digest(d.index)
+	if x := t.described[digest].Value(); x != nil {
+		return x, nil
+	}
+	use := d.types.use.Value()
+	if use == nil {
+		numbers, err := t.enter(d.types)
+		if err != nil {
+			return nil, err
+		}
+		use = &typeUse{d.types, numbers}
+		d.types.use = weak.Make(use)
+		runtime.AddCleanup(use, func(u typeUse) { t.give(u.types, u.numbers) }, *use)
+	}
+	if d.types.layouts == nil {
+		d.types.describe()
+	}
+	x := &ObjectType{use: use, index: d.index, number: use.numbers[d.index], layout: d.types.layouts[d.index]}
+	if t.described == nil {
+		t.described = map[abi.Digest]weak.Pointer[ObjectType]{}
+	}
+	t.described[digest] = weak.Make(x)
+	runtime.AddCleanup(x, t.forget, digest)
+	return x, nil
+}
+
+// forget notes that Go code does not have a type any more, unless it has asked for it again.
+func (t *typeRows) forget(digest abi.Digest) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x, ok := t.described[digest]; ok && x.Value() == nil {
+		delete(t.described, digest)
+	}
 }

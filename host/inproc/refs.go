@@ -54,6 +54,8 @@ type references struct {
 
 	// weight is what the exceptions among the values and in their arguments took at the last collection, and what those take that got a handle since.
 	weight, weighings uint64
+	// hostWeight is the same of values that are Weighed, and nextWeighing how much they may take before the next collection.
+	hostWeight, nextWeighing uint64
 
 	skip rootKind // roots to leave out: for tests that want to see it noticed
 }
@@ -491,6 +493,7 @@ func (s *Store) sweepRefs() {
 		r.inUse = r.inUse[:last]
 	}
 	r.scanned += r.weighExceptions()
+	r.weighHost()
 	if s.heap != nil {
 		r.scanned += int(s.heap.Used() / heapShare)
 	}

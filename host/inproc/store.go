@@ -110,6 +110,7 @@ type Store struct {
 	refs        references
 	heap        *heap             // nil before there is an instance that has to do with it
 	typesOf     map[*Module]bool  // the modules whose types have numbers because of the store; nil if there are none
+	typeUses    map[*typeUse]bool // of the types of objects that Go code has made; nil if there are none
 	funcs       []funcRun         // all functions, by their words
 	hostRoom    []Func            // for the next functions of the host
 	described   map[uintptr]*Func // by descriptor, those that compiled code has shown

@@ -100,7 +100,15 @@ func (s *Store) leaveTypes() {
 	for m := range s.typesOf {
 		m.giveNumbers()
 	}
-	s.typesOf = nil
+	s.typesOf, s.typeUses = nil, nil
+}
+
+// useType makes a type stay in use until the store is closed.
+func (s *Store) useType(t *ObjectType) {
+	if s.typeUses == nil {
+		s.typeUses = map[*typeUse]bool{}
+	}
+	s.typeUses[t.use] = true
 }
 
 // takeNumbers counts a store that uses the types of the module, of which the first makes them have numbers.
@@ -108,8 +116,7 @@ func (m *Module) takeNumbers() (err error) {
 	m.numbersMu.Lock()
 	defer m.numbersMu.Unlock()
 	if m.numbersUsers == 0 {
-		m.objectTypes.defs, m.objectTypes.records = m.meta.Heap.Defs, m.records
-		if m.numbers, err = process.rows.take(&m.objectTypes); err != nil {
+		if m.numbers, err = process.rows.take(m.objectTypes); err != nil {
 			return err
 		}
 	}
@@ -129,7 +136,7 @@ func (m *Module) giveNumbers() {
 			m.types[i].Store(nil)
 		}
 	}
-	process.rows.give(&m.objectTypes, m.numbers)
+	process.rows.give(m.objectTypes, m.numbers)
 	m.numbers = nil
 }
 
@@ -169,12 +176,7 @@ func (i *Instance) fillHeap() error {
 func heapNew(c *Caller) uint64 {
 	s := c.store
 	number, length := uint32(s.ctx.ints[0]), uint32(s.ctx.ints[1])
-	ref, err := s.heap.Alloc(number, length, s.heapRoots())
-	if errors.Is(err, gcheap.ErrFull) && len(s.heap.objects) > 0 {
-		runtime.GC() // Go code may have forgotten some
-		ref, err = s.heap.Alloc(number, length, s.heapRoots())
-	}
-	s.mustBeWhole(err)
+	ref, err := s.allocObject(number, length)
 	switch {
 	case errors.Is(err, gcheap.ErrFull):
 		return c.giveUp(c.trapInCall(abi.TrapHeapExhausted))
@@ -182,6 +184,17 @@ func heapNew(c *Caller) uint64 {
 		return c.giveUp(err)
 	}
 	return c.helped(uint64(ref))
+}
+
+// allocObject makes an object of zeros and nulls, after a collection if need be. The error is gcheap.ErrFull or a *SystemError.
+func (s *Store) allocObject(number, length uint32) (uint32, error) {
+	ref, err := s.heap.Alloc(number, length, s.heapRoots())
+	if errors.Is(err, gcheap.ErrFull) && len(s.heap.objects) > 0 {
+		runtime.GC() // Go code may have forgotten some
+		ref, err = s.heap.Alloc(number, length, s.heapRoots())
+	}
+	s.mustBeWhole(err)
+	return ref, err
 }
 
 // mustBeWhole ends the process if an error of the heap says that it is corrupt: compiled code did what it never may.
@@ -210,20 +223,20 @@ func (s *Store) heapRoots() gcheap.Roots {
 	return gcheap.Roots{
 		Each: func(visit func(*uint64)) {
 			s.refs.begin()
-			s.refs.scanned = s.eachRoot(visit)
-			s.eachObject(visit)
+			s.refs.scanned = s.eachRoot(visit) + s.eachObject(visit)
 		},
 		Host: s.refs.mark,
 		Done: s.sweepRefs,
 	}
 }
 
-// eachObject visits the objects that Go code holds: by handles that live, and what is left of others.
-func (s *Store) eachObject(visit func(*uint64)) {
+// eachObject visits the objects that Go code holds: by handles that live, and what is left of others. It gives the number of things it looked at.
+func (s *Store) eachObject(visit func(*uint64)) (scanned int) {
 	r := &s.refs
 	if r.skip&rootObjects != 0 {
-		return
+		return 0
 	}
+	scanned = len(r.inUse) + len(s.heap.objects)
 	for _, i := range r.inUse {
 		if o, ok := r.slots[i].value.(*Object); ok && !o.escaped && r.isLive(i) { // those that have escaped come below
 			visit(&o.word)
@@ -237,6 +250,7 @@ func (s *Store) eachObject(visit func(*uint64)) {
 		}
 	}
 	s.heap.objects = left
+	return scanned
 }
 
 // collectHeap collects the heap, and with it handles.
@@ -271,29 +285,6 @@ func numberOfRecord(record uintptr) typeNumber {
 	return typeNumber{uint32(w), uint32(w >> 32)}
 }
 
-// Object is an object of a store's heap that Go code holds: a structure or an array. It keeps the object as long as the program has it, and means nothing when the store has been closed.
-type Object struct {
-	store *Store
-	// word is what compiled code has for it now: collections change it.
-	word    uint64
-	escaped bool // it is among heap.objects
-}
-
-// I31 is a small integer, of 31 bits, as a reference: the value of an i31ref.
-type I31 int32
-
-// Store returns the store that the object is of.
-func (o *Object) Store() *Store { return o.store }
-
-// number returns the number of the object's type.
-func (o *Object) number() uint32 { return o.store.heap.TypeOf(uint32(o.word)) }
-
-// Kind returns what it is: a structure or an array. The caller is inside the store, which is not closed.
-func (o *Object) Kind() abi.TypeKind { return process.rows.kindOf(o.number()) }
-
-// Same reports whether both are references to one object. The caller is inside the store, which is not closed.
-func (o *Object) Same(x *Object) bool { return o.store == x.store && o.word == x.word }
-
 // isSmall reports whether a word is a small integer, and isObject whether compiled code has it for an object.
 func isSmall(w uint64) bool  { return w&1 != 0 && w < gcheap.Size }
 func isObject(w uint64) bool { return w != 0 && w&1 == 0 && w < gcheap.Size }
@@ -303,15 +294,6 @@ func small(w uint64) I31 { return I31(int32(uint32(w)) >> 1) }
 
 // word returns the word of a small integer, whose upper bit does not count.
 func (i I31) word() uint64 { return uint64(uint32(i)<<1 | 1) }
-
-// escape notes that Go code holds an object apart from handles.
-func (o *Object) escape() {
-	if !o.escaped {
-		o.escaped = true
-		h := o.store.heap
-		h.objects = append(h.objects, weak.Make(o))
-	}
-}
 
 // handleSlot makes a handle of an object; nothing is collected.
 func (s *Store) handleSlot(word uint64) uint32 { return s.takeSlot(&Object{store: s, word: word}) }

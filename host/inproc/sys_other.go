@@ -67,6 +67,7 @@ func landingPads() int                                 { return 0 }
 func arenas() (code, stacks uintptr)                   { return 0, 0 }
 func flushCode(addr, size uintptr)                     {}
 func syncCores()                                       {}
+func returnTo(c *nativeContext, pc, sp uintptr)        {}
 func storeRelease(p *uintptr, v uintptr)               {}
 func returnAddress(uintptr, *[numSaved]uint64) uintptr { return 0 }
 func (c *nativeContext) faultReturnAddress() uintptr   { return 0 }

@@ -175,7 +175,6 @@ func (h *Heap) at(at uint64) unsafe.Pointer { return unsafe.Add(h.base, at) }
 func (h *Heap) u32(at uint64) uint32        { return *(*uint32)(h.at(at)) }
 func (h *Heap) put32(at uint64, x uint32)   { *(*uint32)(h.at(at)) = x }
 func (h *Heap) u64(at uint64) uint64        { return *(*uint64)(h.at(at)) }
-func (h *Heap) put64(at uint64, x uint64)   { *(*uint64)(h.at(at)) = x }
 
 // Used returns how many bytes the objects take, those that nothing reaches included.
 func (h *Heap) Used() uint64 { return uint64(h.Next) - start(h.space) - lead + h.largeUsed }

@@ -104,6 +104,8 @@ type shadow struct {
 	bytes []byte
 }
 
+func (h *Heap) put64(at, x uint64) { *(*uint64)(h.at(at)) = x }
+
 // mutator makes random objects in a heap, and knows what they should be.
 type mutator struct {
 	*testing.T

@@ -59,17 +59,19 @@ var (
 	unknownOps  = run{pkg: "wasmfront/translate", pattern: "TestUnknownOperators"}
 	surveys     = run{pkg: "wasmfront/translate", pattern: "TestSurvey"}
 
-	typeRules  = run{pkg: "internal/abi", pattern: "TestMatchesHierarchies|TestRecordsOfGroups"}
-	validGC    = run{pkg: "wasmfront/validate", pattern: "TestGC|TestTypes$"}
-	heapGC     = run{pkg: "spectest/interpengine", pattern: "TestHeap$"}
-	heapScript = run{pkg: "spectest/nativeengine", pattern: "TestHeap$"}
-	randomGC   = run{pkg: "internal/proof/difftest", pattern: "TestRandomGC$"}
-	heapFile   = run{pkg: "internal/proof/filetest", pattern: "TestOptimized/heap"}
-	heapAlone  = run{pkg: "internal/gcheap", pattern: "Test"}
-	heapMeta   = run{pkg: "internal/meta", pattern: "TestRoundTrip|TestInvalidHeap"}
-	typedRefs  = run{pkg: "spectest/nativeengine", pattern: "TestTypedRefs"}
-	heaps      = run{pkg: "host/inproc", pattern: "TestHeap|TestTypeRows"}
-	typedHosts = run{pkg: ".", pattern: "TestTyped"}
+	typeRules   = run{pkg: "internal/abi", pattern: "TestMatchesHierarchies|TestRecordsOfGroups"}
+	validGC     = run{pkg: "wasmfront/validate", pattern: "TestGC|TestTypes$"}
+	heapGC      = run{pkg: "spectest/interpengine", pattern: "TestHeap$"}
+	heapScript  = run{pkg: "spectest/nativeengine", pattern: "TestHeap$"}
+	randomGC    = run{pkg: "internal/proof/difftest", pattern: "TestRandomGC$"}
+	heapFile    = run{pkg: "internal/proof/filetest", pattern: "TestOptimized/heap"}
+	heapAlone   = run{pkg: "internal/gcheap", pattern: "Test"}
+	heapMeta    = run{pkg: "internal/meta", pattern: "TestRoundTrip|TestInvalidHeap"}
+	typedRefs   = run{pkg: "spectest/nativeengine", pattern: "TestTypedRefs"}
+	heaps       = run{pkg: "host/inproc", pattern: "TestHeap|TestTypeRows"}
+	objectsOfGo = run{pkg: ".", pattern: "TestObject"}
+	jsStrings   = run{pkg: "host/jsstring", pattern: "TestBuiltins|TestImports|TestMemory"}
+	typedHosts  = run{pkg: ".", pattern: "TestTyped"}
 
 	throwScript  = run{pkg: "spectest/nativeengine", pattern: "TestExceptions"}
 	throwRandom  = run{pkg: "internal/proof/difftest", pattern: "TestRandomExceptions"}
@@ -295,7 +297,18 @@ var kept = []keptFault{
 	{"host/inproc/refs.go", "visit(f.place(d))", "w := f.slot(d)\n\t\t\tvisit(&w)", heaps},
 	{"host/inproc/exceptions.go", "x.args[n] = o.word", "_ = o.word", heaps},
 	{"host/inproc/store_heap.go", "&& !o.escaped && r.isLive(i)", "&& !o.escaped && r.isLive(i) && false", heaps},
-	{"host/inproc/store_heap.go", "h.objects = append(h.objects, weak.Make(o))", "_, _ = weak.Make(o), h", heaps},
+	{"host/inproc/object.go", "h.objects = append(h.objects, weak.Make(o))", "_, _ = weak.Make(o), h", heaps},
+	{"host/inproc/object.go", "return 0, ErrType\n\t}\n\treturn w, nil", "_ = ok\n\t}\n\treturn w, nil", objectsOfGo},
+	{"host/inproc/object.go", "uintptr(t.layout.Elem)*uintptr(i)", "uintptr(t.Def().Fields[0].ObjectBytes())*uintptr(i)", objectsOfGo},
+	{"host/inproc/object.go", "return process.rows.isWithin(t.number.number, u.number)", "return process.rows.isWithin(u.number.number, t.number)", objectsOfGo},
+	{"host/object.go", "uint64(first)+uint64(e.len()) > uint64(n)", "uint64(first) > uint64(n)", objectsOfGo},
+	{"host/object.go", "err == nil && !f.Mutable", "err != nil && !f.Mutable", objectsOfGo},
+	{"host/inproc/refs_weight.go", "\t\ts.collectRefs()\n", "", jsStrings},
+	{"host/inproc/refs_weight.go", "if seen[v] {", "if seen[v] && w == 0 {", jsStrings},
+	{"host/jsstring/builtins.go", "start > end || end > a.Len()", "start > end", jsStrings},
+	{"host/jsstring/builtins.go", "case p < 1<<16:", "case p < 0xd800:", jsStrings},
+	{"host/jsstring/imports.go", "|| t.Results[0] != b.result", "", jsStrings},
+	{"host/instance.go", "if want.isValue() && isOfStore(v) {", "if want.isValue() && isOfStore(v) && want.Mutable {", typedHosts},
 	{"host/inproc/store_heap.go", "left = append(left, w)", "_ = w", heaps},
 	{"host/inproc/store_heap.go", "s.heap.objects = left", "_ = left", heaps},
 	{"host/inproc/store_heap.go", "s.activations[s.depth-1].keep(i)", "_ = i", heaps},

@@ -72,6 +72,7 @@ var covers = map[string][]run{
 	"host/hosterr":        {inProcess, embedding, wasiRuns},
 	"host/loaded":         {embedding, wasiRuns, root},
 	"host/inproc":         {here, {pkg: "internal/cache"}, {pkg: "internal/proof/stress"}, embedding, suite, programs, bugs},
+	"host/jsstring":       {here},
 	"host/load":           {here, embedding, objects, programs, commands},
 	"host/sign":           {here, embedding, commands},
 	"host/wasirun":        {here, root, commands},

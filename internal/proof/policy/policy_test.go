@@ -137,6 +137,7 @@ host/sign:
 internal/cache: host/loaded
 host: host/loaded host/load host/sign internal/input
 host/wasirun: host wasi
+host/jsstring: host
 internal/program: internal/cruntime internal/link
 internal/proof/stress/guest: wasmfront internal/abi
 internal/proof/stress:

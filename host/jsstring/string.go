@@ -1,0 +1,45 @@
+package jsstring
+
+import (
+	"slices"
+	"unicode/utf16"
+)
+
+// String is a string of JavaScript. The zero String is empty. It never changes, so all goroutines and stores may use it.
+type String struct{ units []uint16 }
+
+// New returns the string for a text in UTF-8. What is not UTF-8 becomes U+FFFD.
+func New(text string) *String { return &String{utf16.Encode([]rune(text))} }
+
+// FromUTF16 returns the string of code units, of which it makes a copy.
+func FromUTF16(units []uint16) *String { return &String{slices.Clone(units)} }
+
+// Len returns the number of code units.
+func (s *String) Len() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.units)
+}
+
+// UTF16 returns a copy of the code units.
+func (s *String) UTF16() []uint16 {
+	if s == nil {
+		return nil
+	}
+	return slices.Clone(s.units)
+}
+
+// String returns the text in UTF-8. A surrogate without a partner becomes U+FFFD.
+func (s *String) String() string {
+	if s == nil {
+		return ""
+	}
+	return string(utf16.Decode(s.units))
+}
+
+// Weight lets a store count what the string takes, in bytes.
+func (s *String) Weight() uint64 { return weight(s.Len()) }
+
+// weight returns about how many bytes a string with its handle takes.
+func weight(units int) uint64 { return 2*uint64(units) + 64 }
