@@ -47,6 +47,9 @@ func (d *driver) link() (*Result, error) {
 	l.throws = slices.ContainsFunc(d.results, func(r result) bool { return r.exceptions })
 	l.heap = slices.ContainsFunc(d.results, func(r result) bool { return r.heap }) || d.cm.HasHeap()
 	l.adapters = newAdapterSection(d.target, len(d.cm.Sigs), l.exceptions())
+	if l.heap {
+		l.adapters.linkExits(sectionSymbol(secData), d.layout.Heap()+uint32(abi.HeapBase))
+	}
 	l.addSections()
 	if err := l.layText(); err != nil {
 		return nil, err

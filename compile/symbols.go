@@ -226,11 +226,22 @@ func (l *linker) addRecord() {
 	r.word(uint64(len(l.m.Tables)))
 	r.address(sym(secAdapters), 0)
 	r.word(uint64(len(l.adapters.code)))
-	if x := l.m.Exceptions; x != nil {
+	switch x := l.m.Exceptions; {
+	case x != nil:
 		r.address(l.symData, int64(x.Current))
 		r.word(uint64(x.Words))
 		r.address(sym(secRelro), tags)
 		r.word(uint64(len(x.Tags)))
+	case l.m.Heap != nil:
+		for range meta.RecordHeap - meta.RecordException {
+			r.word(0)
+		}
+	}
+	if h := l.m.Heap; h != nil {
+		types := l.m.HeapTypes(l.opt.stop.Poll)
+		r.address(l.symData, int64(h.Part))
+		r.address(l.addHeapTypes(types), 0)
+		r.word(uint64(len(types)))
 	}
 	slot := func(off uint32, lo, hi uint64, flags uint64, imported, hasMax bool) {
 		if imported {
@@ -265,6 +276,12 @@ func (l *linker) addRecord() {
 	}
 	l.o.AddSymbol(objfile.Symbol{Name: l.reserved("object"), Section: secRelro, Value: uint64(start),
 		Size: uint64(len(r.data) - start), Binding: objfile.Global, Kind: objfile.Data})
+}
+
+// addHeapTypes adds a section with what hosts in C know of the types, and returns its symbol.
+func (l *linker) addHeapTypes(types []byte) objfile.SymbolIndex {
+	s := l.o.AddSection(objfile.Section{Name: meta.SectionHeapTypes, Flags: objfile.Alloc, Align: 8, Data: types})
+	return l.o.AddSymbol(objfile.Symbol{Kind: objfile.SectionSym, Section: s})
 }
 
 // addTagSlot adds the slot of a tag to the record.

@@ -20,8 +20,10 @@ struct waot_program {
 	char *memory;                   /* what the memory holds at first: the pages of the runs; NULL if init copies that */
 	const struct waot_run *runs;
 	uint64_t num_runs;
+	bool (*prepare_heap)(waot_instance *); /* waot_heap_prepare, or NULL if the program has nothing to do with objects */
+	uint64_t heap_limit;            /* bytes, 0 for the default */
 };
-enum { START_INHERIT_ENV = 1, START_GRANTS = 2 };
+enum { START_INHERIT_ENV = 1, START_GRANTS = 2, START_COLLECT_ALWAYS = 4 };
 extern const struct waot_program waot_program;
 
 /* The linker defines these. */
@@ -399,6 +401,15 @@ static bool core_place_memory(waot_instance *i)
 		from += r->size;
 	}
 	return true;
+}
+
+static bool core_prepare_heap(waot_instance *i)
+{
+	const struct waot_program *w = &waot_program;
+	if (w->heap_limit)
+		core_most_objects = w->heap_limit;
+	core_collect_always = w->flags & START_COLLECT_ALWAYS;
+	return w->prepare_heap && w->prepare_heap(i);
 }
 
 static void start_run(void *start)
