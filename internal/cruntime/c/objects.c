@@ -50,11 +50,17 @@ enum {
 	CORE_BUCKETS = 1 << 12
 };
 
+/* What is known of the type with a number: its description, and the next number of the bucket. */
+struct core_known {
+	const struct heap_type *type;
+	uint32_t next;
+};
+
 /* core_types are the types of all modules. The number of a type is where its row begins: its kind, the numbers of its supertypes, the furthest first, and its own. */
 static struct {
 	uint32_t *rows;
 	const struct heap_type **objects;                       /* by number, and NULL for types of functions */
-	struct core_known { const struct heap_type *type; uint32_t next; } *known; /* by number; the next one of the bucket */
+	struct core_known *known;                               /* by number */
 	uint64_t rows_end, objects_end, known_end;              /* what is accessible, in bytes */
 	uint32_t next;
 	uint32_t buckets[CORE_BUCKETS];
