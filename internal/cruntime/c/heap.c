@@ -304,6 +304,8 @@ static enum heap_error heap_collect(struct heap *h)
 	}
 	h->num_large = left;
 	h->target = heap_used(h) + heap_max(heap_used(h), HEAP_LEAST_FREE);
+	if (h->torture)
+		memset(h->base + h->from_start, 0x5b, h->from_size); /* which looks like no reference to an object */
 	heap_shrink(h, from);
 	heap_open(h);
 	return HEAP_OK;

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An emulator is slow. */
+#define LOOPS (SLOWER > 100 ? 40000 : 200000)
+
 #define CHECK(x) \
 	do { \
 		if (!(x)) { \
@@ -20,13 +23,14 @@ static uint64_t shared;
 static waot_ref *table;
 static int mode, bottom;
 
+enum { DEEP = -1000 };
 enum { BARE, TRY, TRAP, THROW, EXCEPTION, RETHROW, MIXED };
 
 static void nest_it(void *n) { heap_nest(*(int32_t *)n); }
 static void trap_it(void *n)
 {
 	*(int32_t *)n += heap_nest(3);
-	heap_trap();
+	heap_nest(DEEP); /* which traps, below */
 }
 static void throw_it(void *n) { heap_throw(*(int32_t *)n); }
 static void leave_it(void *n)
@@ -44,6 +48,8 @@ int32_t env_callback(int32_t n)
 	uint64_t args[2];
 	int32_t x = n - 1;
 	heap_garbage(1);
+	if (n == DEEP)
+		heap_trap();
 	if (n < 0)
 		waot_throw("left");
 	if (n <= 3) {
@@ -81,7 +87,8 @@ int32_t env_callback(int32_t n)
 			waot_try(&inner, nest_it, &x);
 		break;
 	}
-	heap_garbage(1);
+	if (heap_behind_thin(40) != 40) /* over what has been left */
+		abort();
 	return n;
 }
 
@@ -129,7 +136,8 @@ static void test_nesting(void)
 	CHECK(heap_nest_pass(40) == 1040 && heap_nest_many(40) == 540 + 36 + 9);
 	mode = EXCEPTION;
 	for (int n = 10; n < 20; n++)
-		CHECK(heap_nest_catch(n) == n + 7);
+		CHECK(heap_nest_catch(n) == n + 7 && heap_nest_hold(n) == n + 7);
+	CHECK(heap_behind_thin(9) == 9);
 	/* What is left behind is not looked at. */
 	mode = BARE;
 	CHECK(heap_nest(5) == 5);
@@ -151,13 +159,15 @@ static void test_handles(void)
 		CHECK((h[n] = waot_handle_new(heap_make(n))));
 	for (int n = 0; n < many; n += 2)
 		waot_handle_free(h[n]);
-	heap_garbage(200000);
+	heap_garbage(LOOPS);
 	for (int n = 1; n < many; n += 2)
 		CHECK(heap_check(waot_handle_ref(h[n])) == n);
+	for (int n = 0; n < 200; n++)
+		CHECK(heap_is_zero(10000));
 	waot_handle_set(h[1], heap_make(77));
 	for (int n = 0; n < many; n += 2)
 		CHECK((h[n] = waot_handle_new(0)));
-	heap_garbage(200000);
+	heap_garbage(LOOPS);
 	CHECK(heap_check(waot_handle_ref(h[1])) == 77 && waot_handle_ref(h[2]) == 0);
 	for (int n = 0; n < many; n++)
 		waot_handle_free(h[n]);
@@ -167,15 +177,20 @@ static void test_handles(void)
 
 static void test_modules(void)
 {
+	heap_large(70000);
+	heap_set_large(0);
+	heap_set_large(69999);
 	heap_share(heap_make(5), 1);
 	heap_garbage(3);
 	CHECK(heapuser_shared() == 5 && heapuser_in_table(1) == 5 && shared == table[1]);
 	heapuser_set(6);
 	heap_garbage(3);
+	CHECK(heap_get_large(0) == 0 && heap_get_large(69999) == 69999);
+	heap_large(0);
 	CHECK(heapuser_get() == 12 && heap_check(*heap_kept()) == 6 && heap_check(heap_nodes().elements[1]) == 6);
 	CHECK(heapuser_is_node(heap_make(1)) && !heapuser_is_named(heap_make(1)) && !heapuser_is_other(heap_make(1)));
 	CHECK(heapuser_is_node(heapuser_make(1)) && heapuser_is_named(heapuser_make(1)) && !heapuser_is_node(3) && !heapuser_is_node(0));
-	CHECK(heapuser_is_unary(heap_unary()) && !heapuser_is_unary(0));
+	CHECK(heapuser_is_unary(heap_unary()) && !heapuser_is_unary(0) && heapuser_is_unary(heap_special()) && heapuser_is_special(heap_special()) && !heapuser_is_special(heap_unary()));
 	CHECK(!heap_is_eq(waot_host_ref(0)) && !heap_is_eq(waot_host_ref(1)) && heap_is_eq(heap_as_extern(heap_make(1))) && heap_is_eq(9));
 	CHECK(waot_host_index(waot_host_ref(0)) == 0 && waot_host_index(waot_host_ref(123456789012)) == 123456789012);
 	heap_share(waot_host_ref(3), 0);
@@ -186,12 +201,13 @@ static void test_modules(void)
 static void test_exceptions(void)
 {
 	waot_heap_collect_always(0);
-	heap_hold(8);
-	heap_loop(100000); /* collects exceptions, and objects */
-	CHECK(heap_held() == 8);
+	for (int n = 0; n < 100; n++)
+		heap_hold(n);
+	heap_loop(LOOPS / 4); /* collects exceptions, and objects */
 	waot_heap_collect_always(1);
 	heap_garbage(3);
-	CHECK(heap_held() == 8);
+	for (int n = 0; n < 100; n++)
+		CHECK(heap_held(n) == n);
 	waot_heap_collect_always(0);
 	waot_heap_limit(4 << 20);
 	heap_throw_arrays(500); /* of 100,000 bytes each */
@@ -231,7 +247,20 @@ static void test_instances(const struct heap_imports *imports)
 	b.garbage(3);
 	CHECK(b.check(b.make(4)) == 4);
 	waot_handle *h = waot_handle_new(b.make(22));
+	/* One that imports a table and a global of another one comes first in the list of instances. */
+	struct heapuser_exports c;
+	struct heapuser_imports user = {NULL, NULL, NULL, NULL};
 	heap_delete(&a);
+	waot_free_spares();
+	user.env_global = &shared;
+	user.env_table = table;
+	user.heap_nodes = (waot_ref *)*b.nodes;
+	user.heap_kept = b.kept;
+	CHECK(heapuser_new(&c, &user, &trap) == 0);
+	c.set(7);
+	b.garbage(3);
+	CHECK(c.get() == 14 && b.check(*b.kept) == 7);
+	heapuser_delete(&c);
 	heap_delete(&b);
 	waot_free_spares();
 	heap_garbage(3);
@@ -260,7 +289,7 @@ int main(int argc, char **argv)
 		heap_garbage(100000);
 	}
 	if (argc > 1 && strcmp(argv[1], "full") == 0)
-		heap_fill();
+		waot_heap_limit(1 << 20), heap_fill();
 	waot_heap_collect_always(1);
 	test_nesting();
 	test_handles();
