@@ -158,7 +158,7 @@ func (s *scriptHeap) set(i int, x uint64) {
 
 func (s *scriptHeap) add(i int, x uint64) {
 	fmt.Fprintln(&s.script, "+", i, x)
-	s.roots[i] += x
+	s.roots = append(s.roots, s.roots[i]+x)
 }
 
 func (s *scriptHeap) collect() {
@@ -285,6 +285,20 @@ func TestHeapScript(t *testing.T) {
 		s.print()
 		scripts[fmt.Sprintf("seed %d", seed)] = s
 	}
+	full := newScriptHeap(t, 1<<20, false)
+	for n := range 40 {
+		full.make(scriptRefs, 10_000)
+		full.make(scriptBytes, 5000*n)
+		for len(full.roots) > 30 && n > 30 {
+			full.drop(n % len(full.roots))
+		}
+	}
+	full.make(scriptBytes, 2<<20)
+	full.print()
+	if n := strings.Count(full.out.String(), "full"); n < 10 {
+		t.Errorf("full %d times", n)
+	}
+	scripts["full"] = full
 	pair := newScriptHeap(t, 1<<20, false).types[scriptPair]
 	for name, spoil := range map[string]func(s *scriptHeap){
 		"nothing":                    func(s *scriptHeap) {},
@@ -300,7 +314,15 @@ func TestHeapScript(t *testing.T) {
 		"the length of an array":     func(s *scriptHeap) { s.put(1, 0, 1<<30) },
 		"a length that wraps":        func(s *scriptHeap) { s.put(1, 0, 1<<32-1) },
 		"a type of a large object":   func(s *scriptHeap) { s.put(2, abi.ObjectType, scriptTypes) },
-		"an object as two":           func(s *scriptHeap) { s.put(0, abi.ObjectType, scriptBytes); s.put(0, 0, 1000) },
+		"more than there was": func(s *scriptHeap) { // objects within each other
+			s.make(scriptBytes, 60_000)
+			for at := range int32(100) {
+				s.put(3, 1000+8*at+abi.ObjectType, scriptBytes)
+				s.put(3, 1000+8*at, 50_000)
+				s.add(3, 1000+8*uint64(at))
+			}
+		},
+		"an object as two": func(s *scriptHeap) { s.put(0, abi.ObjectType, scriptBytes); s.put(0, 0, 1000) },
 	} {
 		s := newScriptHeap(t, 2<<20, false)
 		s.make(scriptPair, 0)

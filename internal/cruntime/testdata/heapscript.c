@@ -135,10 +135,10 @@ int main(int argc, char **argv)
 				return 2;
 			roots[a] = b;
 			break;
-		case '+': /* root a is b more */
+		case '+': /* another root is b more than root a */
 			if (scanf("%llu %llu", &a, &b) != 2)
 				return 2;
-			roots[a] += b;
+			roots[num_roots++] = roots[a] + b;
 			break;
 		case 'c':
 			error = heap_collect(&h);
