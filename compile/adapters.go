@@ -100,7 +100,7 @@ type adapterSection struct {
 	// symbols are those of the shared adapters.
 	symbols []objfile.Symbol
 	// kept are the registers that adapters of imports save, in this order from the top: C functions may throw, and what unwinds knows nothing of their frames. They
-	// are the callee-saved ones in a module with exceptions, and else none.
+	// are the callee-saved ones in a module with exceptions or a heap, and else none.
 	kept []regalloc.PReg
 	// fixed is how many bytes of their frames the adapters need for themselves. If exits is set, adapters of imports note in the state of the heap, of which a word of the instance data has the base,
 	// that they call a C function: compiled code may be active behind it, and a collection finds the frames in front of it so.

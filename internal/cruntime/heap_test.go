@@ -10,7 +10,7 @@ import (
 )
 
 // heapModules are the modules of testdata/heap.c.
-var heapModules = []string{"heap", "heapuser"}
+var heapModules = []string{"heaphides", "heap", "heapuser", "heapcaller"}
 
 // TestHeap: objects in frames on both sides of C functions, in what the program itself has, in handles and exceptions, and in two modules and further instances, with a collection for each object. In several builds, with sanitizers, too.
 func TestHeap(t *testing.T) {

@@ -35,6 +35,7 @@ const heaping = `(module
 	(tag $e (param i64 (ref $node) v128 (ref null $named)))
 	(table $t 4 (ref null $node)) (table $x 1 exnref) (table $f 2 (ref null $unary))
 	(global $g (mut (ref null $node)) (ref.null $node))
+	(global $garbage (mut (ref null $node)) (ref.null $node)) ;; what nothing sees is not made
 	(global $any (mut anyref) (ref.null any))
 	(global $full (mut (ref $node)) (struct.new $node (i32.const 1) (struct.new $node (i32.const -1) (ref.null $node))))
 	(global $array (mut (ref null $nodes)) (ref.null $nodes))
@@ -50,7 +51,7 @@ const heaping = `(module
 		(call $must (i32.eqz (i32.add (struct.get $node $v (local.get $n)) (struct.get $node $v (struct.get $node $next (local.get $n)))))))
 	(func $garbage (param $n i32)
 		(loop $l
-			(drop (call $new (local.get $n)))
+			(global.set $garbage (call $new (local.get $n)))
 			(br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
 	(func $down (param $n i32) (result i32) (local $own (ref null $node)) ;; a node in each of many frames
 		(if (i32.eqz (local.get $n)) (then (call $garbage (i32.const %[1]d)) (return (i32.const 0))))

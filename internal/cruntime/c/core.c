@@ -2392,7 +2392,7 @@ __asm__(
 static waot_instance *core_thrown_from(struct core_registers *r, void *return_address, void *frame)
 {
 	const waot_instance *by = core_adapter_of((uint64_t)return_address);
-	if (!by || !core_has_exceptions(by->object))
+	if (!by || by->object->abi < WAOT_ABI_EXCEPTIONS)
 		return NULL;
 	const uint64_t fixed = by->object->abi == WAOT_ABI_HEAP ? 32 : 16; /* bytes of the adapter's own in front of the registers */
 	const uint64_t *adapter = *(const uint64_t *const *)frame;

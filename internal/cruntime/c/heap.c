@@ -18,6 +18,7 @@ enum {
 	HEAP_LARGE = 4 * HEAP_STEP,     /* from which size on objects are not moved */
 	HEAP_SPACE = 1 << 30,           /* of each space, the first of which begins at HEAP_FIRST and is that much shorter */
 	HEAP_LEAST_FREE = 1 << 20,      /* the least room for objects behind a collection: about what caches hold */
+	HEAP_MOST_EXTRA = 32 << 20,     /* the most room that there is beyond as much as lives */
 	HEAP_LEAD = HEAP_ALIGN,         /* from what is accessible to the first reference: the number of a type stands in front of it */
 	HEAP_TYPE = -4                  /* where an object has the number of its type, relative to the reference */
 };
@@ -256,6 +257,9 @@ static bool heap_extend(struct heap *h, uint32_t space, uint64_t end)
 	return true;
 }
 
+/* heap_room_for is how many bytes of new objects there may be before the next collection, if so many live: small heaps have much room in proportion, as a collection takes time for what lives. */
+static uint64_t heap_room_for(uint64_t live) { return heap_max(heap_max(live, heap_min(8 * live, HEAP_MOST_EXTRA)), HEAP_LEAST_FREE); }
+
 /* heap_shrink gives back what an empty space has beyond what it will need, which is at most the target: to clear pages takes less time than to touch new ones. */
 static void heap_shrink(struct heap *h, uint32_t space)
 {
@@ -303,7 +307,7 @@ static enum heap_error heap_collect(struct heap *h)
 		h->large[left++] = o;
 	}
 	h->num_large = left;
-	h->target = heap_used(h) + heap_max(heap_used(h), HEAP_LEAST_FREE);
+	h->target = heap_used(h) + heap_room_for(heap_used(h));
 	if (h->torture)
 		memset(h->base + h->from_start, 0x5b, h->from_size); /* which looks like no reference to an object */
 	heap_shrink(h, from);

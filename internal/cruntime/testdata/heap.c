@@ -1,5 +1,7 @@
 /* Structures and arrays between compiled code and C functions. Prints "ok", or what is wrong. */
 #include "heap.h"
+#include "heapcaller.h"
+#include "heaphides.h"
 #include "heapuser.h"
 
 #include <stdio.h>
@@ -134,6 +136,8 @@ static void test_nesting(void)
 	}
 	mode = MIXED;
 	CHECK(heap_nest_pass(40) == 1040 && heap_nest_many(40) == 540 + 36 + 9);
+	for (mode = BARE; mode <= MIXED; mode++)
+		CHECK(mode == EXCEPTION || heapcaller_call(20) == 20);
 	mode = EXCEPTION;
 	for (int n = 10; n < 20; n++)
 		CHECK(heap_nest_catch(n) == n + 7 && heap_nest_hold(n) == n + 7);
@@ -290,6 +294,7 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1 && strcmp(argv[1], "full") == 0)
 		waot_heap_limit(1 << 20), heap_fill();
+	CHECK(heaphides_instantiate(&trap) == 0 && heapcaller_instantiate(&trap) == 0);
 	waot_heap_collect_always(1);
 	test_nesting();
 	test_handles();

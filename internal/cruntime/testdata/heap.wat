@@ -17,6 +17,7 @@
   (global $g (export "kept") (mut (ref null $node)) (ref.null $node))
   (global $holders (ref $holders) (array.new_default $holders (i32.const 100)))
   (global $large (mut (ref null $nodes)) (ref.null $nodes))
+  (global $garbage (mut (ref null $node)) (ref.null $node)) ;; what nothing sees is not made
   (table $own (export "nodes") 2 (ref null $node))
   (func (export "make") (param $v i32) (result (ref $node))
     (struct.new $node (local.get $v) (struct.new $node (i32.sub (i32.const 0) (local.get $v)) (ref.null $node))))
@@ -28,7 +29,7 @@
       (else (i32.const -1))))
   (func $garbage (export "garbage") (param $n i32)
     (loop $l
-      (drop (call $new (local.get $n)))
+      (global.set $garbage (call $new (local.get $n)))
       (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
   ;; Each of these has a node in its frame while a C function is called, which may call compiled code.
   (func $nest (export "nest") (param $n i32) (result i32) (local $own (ref null $node))
