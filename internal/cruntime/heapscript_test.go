@@ -17,6 +17,7 @@ import (
 	"unsafe"
 
 	"github.com/waot-project/waot/internal/abi"
+	"github.com/waot-project/waot/internal/cruntime"
 	"github.com/waot-project/waot/internal/gcheap"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/proof/testenv"
@@ -341,13 +342,13 @@ func TestHeapScript(t *testing.T) {
 		testenv.Missing(t, "no "+tool)
 	}
 	dir := t.TempDir()
-	for to, from := range map[string]string{"c_heap.c": "c/heap.c", "waot_runtime.h": "c/waot_runtime.h", "script.c": "testdata/heapscript.c"} {
-		text, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		write(t, dir, to, text)
+	text, err := os.ReadFile("testdata/heapscript.c")
+	if err != nil {
+		t.Fatal(err)
 	}
+	write(t, dir, "script.c", text)
+	write(t, dir, "c_heap.c", cruntime.Part("heap.c"))
+	write(t, dir, cruntime.HeaderFile, cruntime.Header())
 	tool(t, dir, slices.Concat(c.compiler, c.language, warnings, []string{"-O1", "-g", "-fsanitize=undefined", "-fno-sanitize-recover=all", "script.c", "-o", "script"})...)
 	m := meta.Module{Heap: &meta.Heap{Defs: scriptDefs()}, Types: make([]meta.FuncType, len(scriptDefs()))}
 	write(t, dir, "types", binary.LittleEndian.AppendUint32(m.HeapTypes(nil), 0))

@@ -35,7 +35,7 @@ const heaping = `(module
 	(tag $e (param i64 (ref $node) v128 (ref null $named)))
 	(table $t 4 (ref null $node)) (table $x 1 exnref) (table $f 2 (ref null $unary))
 	(global $g (mut (ref null $node)) (ref.null $node))
-	(global $garbage (mut (ref null $node)) (ref.null $node)) ;; what nothing sees is not made
+	(global $garbage (mut (ref null $node)) (ref.null $node))
 	(global $any (mut anyref) (ref.null any))
 	(global $full (mut (ref $node)) (struct.new $node (i32.const 1) (struct.new $node (i32.const -1) (ref.null $node))))
 	(global $array (mut (ref null $nodes)) (ref.null $nodes))
@@ -43,15 +43,16 @@ const heaping = `(module
 	(elem (table $f) (i32.const 0) (ref null $unary) (item (ref.func $plus)) (item (ref.func $binary)))
 	(func $plus (type $unary) (i32.add (local.get 0) (i32.const 1)))
 	(func $binary (type $binary) (i32.mul (local.get 0) (i32.const 2)))
-	(func $new (param $v i32) (result (ref $node))
-		(struct.new $node (local.get $v) (struct.new $node (i32.sub (i32.const 0) (local.get $v)) (ref.null $node))))
+	(func $new (param $v i32) (result (ref $node)) ;; which something else sees, or it would not be made
+		(global.set $garbage (struct.new $node (local.get $v) (struct.new $node (i32.sub (i32.const 0) (local.get $v)) (ref.null $node))))
+		(ref.as_non_null (global.get $garbage)))
 	(func $must (param i32) (if (i32.eqz (local.get 0)) (then unreachable)))
 	(func $check (param $n (ref null $node)) (param $v i32)
 		(call $must (i32.eq (struct.get $node $v (local.get $n)) (local.get $v)))
 		(call $must (i32.eqz (i32.add (struct.get $node $v (local.get $n)) (struct.get $node $v (struct.get $node $next (local.get $n)))))))
 	(func $garbage (param $n i32)
 		(loop $l
-			(global.set $garbage (call $new (local.get $n)))
+			(drop (call $new (local.get $n)))
 			(br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
 	(func $down (param $n i32) (result i32) (local $own (ref null $node)) ;; a node in each of many frames
 		(if (i32.eqz (local.get $n)) (then (call $garbage (i32.const %[1]d)) (return (i32.const 0))))

@@ -77,7 +77,7 @@ static bool core_free_spares(void) { return false; }
 #endif
 
 /* objects.c, but core_prepare_heap in executables, of which only those have it that need it: start.c. */
-static bool core_prepare_heap(waot_instance *i);
+static int core_prepare_heap(waot_instance *i, waot_trap *t);
 static bool core_is_null_object(uint64_t address);
 static void core_mark_objects(void);
 static uint64_t core_last_exit(void);
@@ -2738,7 +2738,7 @@ static int core_check(const waot_object *o, struct core_meta *m)
 		return WAOT_ERROR_ABI;
 	if (!core_cpu(m->cpu, m->cpu_size))
 		return WAOT_ERROR_CPU;
-	return core_take_table(o->traps, CORE_TRAPS) && core_take_table(o->calls, CORE_CALLS) && core_take_table(o->stackmaps, CORE_STACKMAPS) ? 0 : WAOT_ERROR_MEMORY;
+	return core_take_table(o->traps, CORE_TRAPS) && core_take_table(o->calls, CORE_CALLS) ? 0 : WAOT_ERROR_MEMORY;
 }
 
 /* core_set_word sets a word of the instance's data, also in the copy. */
@@ -2909,8 +2909,8 @@ int waot_instance_init(waot_instance *i, void *const *imports, void (*initialize
 	if (!kept)
 		return core_fail(t, WAOT_ERROR_MEMORY, NULL);
 	code = core_fill(i, &m, imports, t);
-	if (!code && i->object->abi == WAOT_ABI_HEAP && !core_prepare_heap(i))
-		code = core_fail(t, WAOT_ERROR_MEMORY, "no room for objects: 4 GiB of addresses are needed (ulimit -v)");
+	if (!code && i->object->abi == WAOT_ABI_HEAP)
+		code = core_prepare_heap(i, t);
 #ifdef WAOT_STANDALONE
 	if (!code && !core_place_memory(i))
 		code = core_fail(t, WAOT_ERROR_MEMORY, "no room for a memory");

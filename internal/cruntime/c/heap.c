@@ -70,7 +70,7 @@ struct heap {
 	uint32_t num_types, num_large, num_pending;
 	uint32_t space;                 /* that objects are made in */
 	bool torture;                   /* a collection for each object */
-	const char *corrupt;            /* what is wrong, or NULL, */
+	uint32_t corrupt;               /* what is wrong, or HEAP_WHOLE, */
 	uint64_t wrong;                 /* and with which reference */
 };
 
@@ -107,8 +107,15 @@ static void heap_begin(struct heap *h, char *base, uint64_t limit)
 /* heap_used is how many bytes the objects take, those that nothing reaches included. */
 static uint64_t heap_used(struct heap *h) { return heap_state(h)->next - heap_start(h->space) - HEAP_LEAD + h->large_used; }
 
+/* What can be wrong with a heap. The texts have a section of their own, which executables without a heap lack. */
+enum { HEAP_WHOLE, HEAP_NOT_LARGE, HEAP_UNALIGNED, HEAP_OUTSIDE, HEAP_NO_TYPE, HEAP_TOO_LONG, HEAP_TOO_MUCH };
+static const char heap_texts[][48] = {
+	"nothing", "a reference to no large object", "a reference that is not aligned", "a reference that is not to the space of objects", "an object of no type",
+	"an object that is longer than the space", "more is reached than there was",
+};
+
 /* heap_is_corrupt notes what is wrong, unless something was before. */
-__attribute__((noinline)) static void heap_is_corrupt(struct heap *h, const char *what, uint64_t wrong)
+__attribute__((noinline)) static void heap_is_corrupt(struct heap *h, uint32_t what, uint64_t wrong)
 {
 	if (!h->corrupt) {
 		h->corrupt = what;
@@ -149,7 +156,7 @@ static void heap_mark(struct heap *h, uint64_t at)
 			high = middle;
 	}
 	if (low == h->num_large || h->large[low].at + HEAP_LEAD != at) {
-		heap_is_corrupt(h, "a reference to no large object", at);
+		heap_is_corrupt(h, HEAP_NOT_LARGE, at);
 		return;
 	}
 	if (!h->large[low].marked) {
@@ -164,11 +171,11 @@ __attribute__((noinline)) static void heap_elsewhere(struct heap *h, uint32_t r)
 	if (r == 0 || r & 1 || h->corrupt)
 		return;
 	if (r % HEAP_ALIGN)
-		heap_is_corrupt(h, "a reference that is not aligned", r);
+		heap_is_corrupt(h, HEAP_UNALIGNED, r);
 	else if (r >= HEAP_LARGE_START)
 		heap_mark(h, r);
 	else
-		heap_is_corrupt(h, "a reference that is not to the space of objects", r);
+		heap_is_corrupt(h, HEAP_OUTSIDE, r);
 }
 
 /* heap_move copies an object, and returns where it is. Nothing is written but to the other space, as far as that is accessible, and to the object. */
@@ -177,18 +184,18 @@ static uint32_t heap_move(struct heap *h, uint64_t at)
 	const struct heap_type *t = heap_type_at(h, at);
 	struct heap_state *s = heap_state(h);
 	if (!t) {
-		heap_is_corrupt(h, "an object of no type", at);
+		heap_is_corrupt(h, HEAP_NO_TYPE, at);
 		return 0;
 	}
 	uint64_t size = heap_size_of(t, heap_length(h, t, at)), to = s->next;
 	if (h->corrupt)
 		return 0;
 	if (at - h->from_start + size > h->from_size) {
-		heap_is_corrupt(h, "an object that is longer than the space", at);
+		heap_is_corrupt(h, HEAP_TOO_LONG, at);
 		return 0;
 	}
 	if (to + size > h->committed[h->space]) {
-		heap_is_corrupt(h, "more is reached than there was", at);
+		heap_is_corrupt(h, HEAP_TOO_MUCH, at);
 		return 0;
 	}
 	char *out = h->base + to + HEAP_TYPE;
@@ -227,7 +234,7 @@ static uint64_t heap_look(struct heap *h, uint64_t at)
 {
 	const struct heap_type *t = heap_type_at(h, at);
 	if (!t) {
-		heap_is_corrupt(h, "an object of no type", at);
+		heap_is_corrupt(h, HEAP_NO_TYPE, at);
 		return 0;
 	}
 	uint32_t length = heap_length(h, t, at), refs = t->num_refs, words = t->num_words;
@@ -396,7 +403,7 @@ static enum heap_error heap_alloc(struct heap *h, uint32_t number, uint32_t leng
 	const struct heap_type *t = number < h->num_types ? h->types[number] : NULL;
 	enum heap_error error = HEAP_OK;
 	if (!t) {
-		heap_is_corrupt(h, "an object of no type", number);
+		heap_is_corrupt(h, HEAP_NO_TYPE, number);
 		return HEAP_CORRUPT;
 	}
 	uint64_t size = heap_size_of(t, length);

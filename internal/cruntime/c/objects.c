@@ -4,8 +4,16 @@
 extern "C" {
 #endif
 
+/* Texts have a section of their own, which executables without objects lack. */
+static const struct {
+	char corrupt[24], at[8], frame[40], damaged[48], refused[48], addresses[80];
+} core_texts = {
+	"the heap is corrupt: ", ": 0x", "a stack map is of another frame", "the metadata of an object are damaged", "the system gives no memory for objects",
+	"no room for objects: 4 GiB of addresses are needed (ulimit -v)",
+};
+
 static struct heap core_objects; /* base is NULL before the first instance that has to do with it */
-static uint64_t core_most_objects = 1 << 30;
+static uint64_t core_most_objects; /* bytes; 0: as many as there can be */
 static int core_collect_always;
 
 void waot_heap_limit(uint64_t bytes) { __atomic_store_n(&core_most_objects, bytes, __ATOMIC_RELAXED); }
@@ -164,9 +172,9 @@ static bool core_open_heap(void)
 	return true;
 }
 
-/* waot_heap_prepare fills the part of an instance's data for the heap, of an object that has one. It reports whether there is memory for it. */
-CORE_HIDDEN bool waot_heap_prepare(waot_instance *i);
-bool waot_heap_prepare(waot_instance *i)
+/* waot_heap_prepare fills the part of an instance's data for the heap, of an object that has one. */
+CORE_HIDDEN int waot_heap_prepare(waot_instance *i, waot_trap *t);
+int waot_heap_prepare(waot_instance *i, waot_trap *t)
 {
 	char *part = (char *)waot_moved(i, i->object->heap);
 	core_lock();
@@ -176,7 +184,7 @@ bool waot_heap_prepare(waot_instance *i)
 		memcpy(part + CORE_HEAP_ROWS, &core_types.rows, 8);
 	}
 	core_unlock();
-	return ok;
+	return ok ? 0 : core_fail(t, WAOT_ERROR_MEMORY, core_texts.addresses);
 }
 
 /* core_key is the key in the record of a type, which is of functions, or NULL if the type is of functions that nothing else is a subtype of. */
@@ -198,7 +206,7 @@ __attribute__((used)) uint64_t waot_core_test(const uint64_t *descriptor, const 
 }
 
 #ifndef WAOT_STANDALONE
-static bool core_prepare_heap(waot_instance *i) { return waot_heap_prepare(i); }
+static int core_prepare_heap(waot_instance *i, waot_trap *t) { return waot_heap_prepare(i, t); }
 #endif
 
 /* ---- Stack maps ---- */
@@ -390,6 +398,8 @@ static void core_read_tags(struct core_reader *r, struct core_roots *to, uint32_
 static struct core_roots *core_make_roots(const waot_object *o)
 {
 	struct core_meta m;
+	if (!core_take_table(o->stackmaps, CORE_STACKMAPS))
+		return NULL;
 	struct core_reader maps = core_read_table(o->stackmaps, CORE_STACKMAPS);
 	uint64_t bytes = (uint64_t)(maps.end - maps.at), most = bytes / 2 + 1, words = 0, tags = core_num_tags(o);
 	for (uint64_t n = 0; n < tags; n++)
@@ -422,7 +432,7 @@ static struct core_roots *core_make_roots(const waot_object *o)
 		core_read_tags(&m.r, r, r->tags + tags);
 	}
 	if (maps.bad || m.r.bad)
-		core_die("the metadata of an object are damaged");
+		core_die(core_texts.damaged);
 	r->next = core_all_roots;
 	return core_all_roots = r;
 }
@@ -465,7 +475,7 @@ static void core_visit_frames(struct heap *h, uint64_t pc, uint64_t fp, uint64_t
 		for (; n > 0; n--, slots++) {
 			uint64_t at = fp + (uint64_t)(int64_t)*slots;
 			if (at < low || at >= fp || at % 8)
-				core_die("a stack map is of another frame");
+				core_die(core_texts.frame);
 			heap_word(h, (void *)at);
 		}
 		low = fp + 16;
@@ -746,9 +756,9 @@ WAOT_NORETURN static void core_is_corrupt(const struct heap *h)
 {
 	char room[128];
 	struct core_line l = {room, 0, sizeof room, -1};
-	core_puts(&l, "the heap is corrupt: ");
-	core_puts(&l, h->corrupt);
-	core_puts(&l, ": 0x");
+	core_puts(&l, core_texts.corrupt);
+	core_puts(&l, heap_texts[h->corrupt]);
+	core_puts(&l, core_texts.at);
 	core_put_number(&l, h->wrong, 16);
 	core_die(room);
 }
@@ -766,7 +776,8 @@ __attribute__((used)) uint64_t waot_core_new(uint64_t number, uint64_t length, u
 	core_here.pc = pc;
 	core_here.fp = fp;
 	core_here.low = (uint64_t)__builtin_frame_address(0);
-	h->limit = heap_min(__atomic_load_n(&core_most_objects, __ATOMIC_RELAXED), HEAP_SPACE - HEAP_FIRST - HEAP_LEAD);
+	uint64_t limit = __atomic_load_n(&core_most_objects, __ATOMIC_RELAXED);
+	h->limit = heap_min(limit ? limit : HEAP_SIZE, HEAP_SPACE - HEAP_FIRST - HEAP_LEAD);
 	h->torture = __atomic_load_n(&core_collect_always, __ATOMIC_RELAXED);
 	enum heap_error error = HEAP_REFUSED;
 	if (core_find_roots())
@@ -780,14 +791,19 @@ __attribute__((used)) uint64_t waot_core_new(uint64_t number, uint64_t length, u
 		core_is_corrupt(h);
 	if (error == HEAP_FULL)
 		core_end_call(WAOT_TRAP_HEAP_EXHAUSTED, NULL, pc, fp);
-	core_end_call(WAOT_ERROR_MEMORY, "the system gives no memory for objects", pc, fp);
+	core_end_call(WAOT_ERROR_MEMORY, core_texts.refused, pc, fp);
 }
 
 #define CORE_FILL(bytes) \
 	for (; n > 0; n--, p += bytes) \
 		memcpy(p, value, bytes)
 
-CORE_HELPER void waot_heap_fill(void *to, const void *value, uint64_t n, uint64_t size)
+/* These, too, come by way of waot_core_probe: what stands with other helpers is in each executable. */
+CORE_HIDDEN void waot_core_fill(void *to, const void *value, uint64_t n, uint64_t size);
+CORE_HIDDEN void waot_core_widen(uint64_t *to, const uint32_t *from, uint64_t n);
+CORE_HIDDEN void waot_core_narrow(uint32_t *to, const uint64_t *from, uint64_t n);
+
+__attribute__((used)) void waot_core_fill(void *to, const void *value, uint64_t n, uint64_t size)
 {
 	char *p = (char *)to;
 	switch (size) {
@@ -799,13 +815,13 @@ CORE_HELPER void waot_heap_fill(void *to, const void *value, uint64_t n, uint64_
 	}
 }
 
-CORE_HELPER void waot_heap_widen(uint64_t *to, const uint32_t *from, uint64_t n)
+__attribute__((used)) void waot_core_widen(uint64_t *to, const uint32_t *from, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++)
 		to[i] = from[i];
 }
 
-CORE_HELPER void waot_heap_narrow(uint32_t *to, const uint64_t *from, uint64_t n)
+__attribute__((used)) void waot_core_narrow(uint32_t *to, const uint64_t *from, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++)
 		to[i] = (uint32_t)from[i];
@@ -815,6 +831,9 @@ CORE_HELPER void waot_heap_narrow(uint32_t *to, const uint64_t *from, uint64_t n
 #ifdef __x86_64__
 __asm__(
 	CORE_STUB("waot_func_test", "waot_core_test", "rdx")
+	CORE_STUB("waot_heap_fill", "waot_core_fill", "r8")
+	CORE_STUB("waot_heap_widen", "waot_core_widen", "rcx")
+	CORE_STUB("waot_heap_narrow", "waot_core_narrow", "rcx")
 	".pushsection .text.waot_heap_new,\"ax\",@progbits\n"
 	".p2align 4\n"
 	".globl waot_heap_new\n.type waot_heap_new, @function\n"
@@ -844,6 +863,9 @@ __asm__(
 #else
 __asm__(
 	CORE_STUB("waot_func_test", "waot_core_test", "x2")
+	CORE_STUB("waot_heap_fill", "waot_core_fill", "x4")
+	CORE_STUB("waot_heap_widen", "waot_core_widen", "x3")
+	CORE_STUB("waot_heap_narrow", "waot_core_narrow", "x3")
 	".pushsection .text.waot_heap_new,\"ax\",%progbits\n"
 	".p2align 4\n"
 	".globl waot_heap_new\n.type waot_heap_new, %function\n"

@@ -141,7 +141,7 @@ static void test_nesting(void)
 	mode = EXCEPTION;
 	for (int n = 10; n < 20; n++)
 		CHECK(heap_nest_catch(n) == n + 7 && heap_nest_hold(n) == n + 7);
-	CHECK(heap_behind_thin(9) == 9);
+	CHECK(heap_behind_thin(9) == 9 && heap_in_segment() == 90);
 	/* What is left behind is not looked at. */
 	mode = BARE;
 	CHECK(heap_nest(5) == 5);

@@ -5,6 +5,7 @@
   (type $holders (array (mut (ref null $holder))))
   (type $nodes (array (mut (ref null $node))))
   (type $bytes (array (mut i8)))
+  (type $sink (func (param i32)))
   (type $unary (sub (func (param i32) (result i32))))
   (type $special (sub final $unary (func (param i32) (result i32))))
   (import "env" "callback" (func $callback (param i32) (result i32)))
@@ -17,19 +18,23 @@
   (global $g (export "kept") (mut (ref null $node)) (ref.null $node))
   (global $holders (ref $holders) (array.new_default $holders (i32.const 100)))
   (global $large (mut (ref null $nodes)) (ref.null $nodes))
-  (global $garbage (mut (ref null $node)) (ref.null $node)) ;; what nothing sees is not made
+  (global $garbage (mut (ref null $node)) (ref.null $node))
+  (table $funcs (export "funcs") 1 funcref) ;; what anybody may write is not called in line
+  (elem $el (ref null $node) (item (struct.new $node (i32.const 90) (struct.new $node (i32.const -90) (ref.null $node)))))
+  (func (export "in_segment") (result i32) (call $check (array.get $nodes (array.new_elem $nodes $el (i32.const 0) (i32.const 1)) (i32.const 0))))
+  (elem (table $funcs) (i32.const 0) func $garbage)
   (table $own (export "nodes") 2 (ref null $node))
-  (func (export "make") (param $v i32) (result (ref $node))
-    (struct.new $node (local.get $v) (struct.new $node (i32.sub (i32.const 0) (local.get $v)) (ref.null $node))))
-  (func $new (param $v i32) (result (ref $node))
-    (struct.new $node (local.get $v) (struct.new $node (i32.sub (i32.const 0) (local.get $v)) (ref.null $node))))
+  (func (export "make") (param $v i32) (result (ref $node)) (call $new (local.get $v)))
+  (func $new (param $v i32) (result (ref $node)) ;; which something else sees, or it would not be made
+    (global.set $garbage (struct.new $node (local.get $v) (struct.new $node (i32.sub (i32.const 0) (local.get $v)) (ref.null $node))))
+    (ref.as_non_null (global.get $garbage)))
   (func $check (export "check") (param $n (ref null $node)) (result i32) ;; the number if all is right
     (if (result i32) (i32.eqz (i32.add (struct.get $node $v (local.get $n)) (struct.get $node $v (struct.get $node $next (local.get $n)))))
       (then (struct.get $node $v (local.get $n)))
       (else (i32.const -1))))
   (func $garbage (export "garbage") (param $n i32)
     (loop $l
-      (global.set $garbage (call $new (local.get $n)))
+      (drop (call $new (local.get $n)))
       (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
   ;; Each of these has a node in its frame while a C function is called, which may call compiled code.
   (func $nest (export "nest") (param $n i32) (result i32) (local $own (ref null $node))
@@ -101,7 +106,7 @@
   (func (export "unary") (result funcref) (ref.func $plus))
   (func (export "special") (result funcref) (ref.func $minus))
   (func $thin (param $n i32) (result i32) ;; without slots or saved registers
-    (if (i32.eqz (local.get $n)) (then (call $garbage (i32.const 3)) (return (i32.const 1))))
+    (if (i32.eqz (local.get $n)) (then (call_indirect $funcs (type $sink) (i32.const 3) (i32.const 0)) (return (i32.const 1))))
     (drop (call $thin (i32.sub (local.get $n) (i32.const 1))))
     (i32.const 1))
   (func (export "behind_thin") (param $n i32) (result i32) (local $own (ref null $node))

@@ -595,6 +595,7 @@ var kept = []keptFault{
 	{"internal/cruntime/c/objects.c", "\t\tcore_visit_tables(h, i);\n", "\t\tif (!h)\n\t\t\tcore_visit_tables(h, i);\n", heapInC},
 	{"internal/cruntime/c/objects.c", "\t\tcore_each_global(i, core_visit_global, h);\n", "\t\tif (!h)\n\t\t\tcore_each_global(i, core_visit_global, h);\n", heapInC},
 	{"internal/cruntime/c/objects.c", "\t\tcore_visit_exceptions(h, i);\n", "\t\tif (!h)\n\t\t\tcore_visit_exceptions(h, i);\n", heapInC},
+	{"internal/cruntime/c/objects.c", "heap_min(pair[1], most));", "heap_min(pair[1], most) / 2);", heapInC},
 	{"internal/cruntime/c/objects.c", "if (!list && x->words)", "if (!list && !x)", heapInC},
 	{"internal/cruntime/c/core.c", "\tcore_mark_objects();\n", "\tif (!owner)\n\t\tcore_mark_objects();\n", heapInC},
 	{"internal/cruntime/c/objects.c", "error == HEAP_FULL && core_collect_exceptions()", "error == HEAP_FULL && !core_collect_exceptions()", heapInC},
