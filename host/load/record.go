@@ -106,6 +106,9 @@ func (w *words) heapTypes(at uint32) {
 		return
 	}
 	r, types := w.relro, w.o.Section(meta.SectionHeapTypes)
+	for n := uint32(meta.RecordException); n < meta.RecordHeap && w.m.Exceptions == nil; n++ {
+		w.require(r.reloc(at+8*n) == nil && r.word(at+8*n) == 0, "the record has exceptions")
+	}
 	w.require(types != nil && w.isAddress(r.reloc(at+8*meta.RecordHeap), ".data", h.Part) && w.isAddress(r.reloc(at+8*meta.RecordHeapTypes), meta.SectionHeapTypes, 0) &&
 		r.word(at+8*meta.RecordHeapTypesSize) == uint64(len(types.Data)) && bytes.Equal(types.Data, w.m.HeapTypes(nil)), "the record does not have the types of objects")
 }
