@@ -183,7 +183,7 @@ func TestHeapPrograms(t *testing.T) {
 	for _, target := range compile.Targets() {
 		m := machine(t, target)
 		hello, want := read(filepath.Join(kotlin, "kotlin-hello.wasm")), string(read(filepath.Join(kotlin, "kotlin-hello.expected")))
-		if got := run(t, m, "", build(t, target, hello, &program.Options{CollectAlways: testenv.Full()})); got.stdout != want || got.status != 0 {
+		if got := run(t, m, "", build(t, target, hello, new(program.Options))); got.stdout != want || got.status != 0 {
 			t.Errorf("hello on %s: %+v", target, got)
 		}
 		if target != compile.HostTarget() && !testenv.Full() {
