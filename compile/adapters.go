@@ -100,13 +100,24 @@ type adapterSection struct {
 	// symbols are those of the shared adapters.
 	symbols []objfile.Symbol
 	// kept are the registers that adapters of imports save, in this order from the top: C functions may throw, and what unwinds knows nothing of their frames. They
-	// are the callee-saved ones in a module with exceptions, and else none.
+	// are the callee-saved ones in a module with exceptions or a heap, and else none.
 	kept []regalloc.PReg
+	// fixed is how many bytes of their frames the adapters need for themselves. If exits is set, adapters of imports note in the state of the heap, of which a word of the instance data has the base,
+	// that they call a C function: compiled code may be active behind it, and a collection finds the frames in front of it so.
+	fixed    int32
+	exits    bool
+	heapBase exitWord
+}
+
+// exitWord is the word of the instance data that has the base of the heap.
+type exitWord struct {
+	sym objfile.SymbolIndex
+	at  uint32
 }
 
 // newAdapterSection returns for a module with that many signatures.
 func newAdapterSection(t *machine, sigs int, exceptions bool) *adapterSection {
-	a := &adapterSection{m: t.c, target: t, exports: newDirection(sigs), imports: newDirection(sigs)}
+	a := &adapterSection{m: t.c, target: t, fixed: fixed, exports: newDirection(sigs), imports: newDirection(sigs)}
 	if exceptions {
 		for s := t.kept; s != 0; s = s.Remove(s.First()) {
 			a.kept = append(a.kept, s.First())
@@ -114,6 +125,11 @@ func newAdapterSection(t *machine, sigs int, exceptions bool) *adapterSection {
 	}
 	a.cCode = t.c.code(&a.adapterCode)
 	return a
+}
+
+// linkExits makes adapters of imports note their calls.
+func (a *adapterSection) linkExits(sym objfile.SymbolIndex, base uint32) {
+	a.exits, a.fixed, a.heapBase = true, fixedLinked, exitWord{sym, base}
 }
 
 // begin starts a function and returns its offset.
@@ -202,13 +218,42 @@ const (
 	inArgs = 16  // incoming argument words: above the caller's frame pointer and the return address
 	saved  = -8  // the caller's pointer to results
 	callee = -16 // the address of the callee
-	// fixed is how many bytes that takes below the frame pointer.
-	fixed = 16
+	linked = -24 // the frame of the adapter that has called a C function before; only if exits are linked
+	// fixed is how many bytes that takes below the frame pointer, fixedLinked where exits are linked. The runtime in C knows both.
+	fixed       = 16
+	fixedLinked = 32
 )
+
+// exit notes that the adapter calls a C function: all argument registers of C are in use, and neither scratch register is.
+func (a *adapterSection) exit() {
+	if !a.exits {
+		return
+	}
+	a.loadHeap()
+	a.load(a.m.scratch2, a.m.scratch, abi.HeapExit, clif.I64)
+	a.store(a.m.fp, linked, a.m.scratch2, clif.I64)
+	a.store(a.m.scratch, abi.HeapExit, a.m.fp, clif.I64)
+}
+
+// back takes that back; the results of C are in their registers.
+func (a *adapterSection) back() {
+	if !a.exits {
+		return
+	}
+	a.loadHeap()
+	a.load(a.m.scratch2, a.m.fp, linked, clif.I64)
+	a.store(a.m.scratch, abi.HeapExit, a.m.scratch2, clif.I64)
+}
+
+// loadHeap loads the base of the heap.
+func (a *adapterSection) loadHeap() {
+	a.address(a.m.scratch, a.heapBase.sym, int64(a.heapBase.at))
+	a.load(a.m.scratch, a.m.scratch, 0, clif.I64)
+}
 
 // enterShared is the beginning of a shared adapter, with n bytes below the fixed part of its frame.
 func (a *adapterSection) enterShared(n int) {
-	a.enter(fixed + n)
+	a.enter(int(a.fixed) + n)
 	a.store(a.m.fp, callee, a.m.through, clif.I64)
 }
 
@@ -222,7 +267,7 @@ func (a *adapterSection) keep() {
 		if r.Class() == regalloc.Float {
 			t = clif.F64
 		}
-		a.store(a.m.fp, int32(-fixed-8*(i+1)), r, t)
+		a.store(a.m.fp, -a.fixed-8*int32(i+1), r, t)
 	}
 }
 
@@ -235,7 +280,7 @@ func (a *adapterSection) callCallee() {
 // exportAdapter is a C function that calls a function in the waot convention, whose address is in m.through.
 func (a *adapterSection) exportAdapter(v *conventions) {
 	hidden := (8*v.waot.ResultWords + 15) &^ 15
-	area := int32(-fixed - hidden) // of the results
+	area := -a.fixed - int32(hidden) // of the results
 	a.enterShared(hidden + v.waot.ArgBytes(a.m.waot))
 	if v.many {
 		a.store(a.m.fp, saved, a.m.pointer(), clif.I64)
@@ -299,7 +344,7 @@ func (a *adapterSection) importAdapter(v *conventions) {
 	if v.many {
 		results = 8 * clif.Words(v.sig.Results)
 	}
-	area := int32(-fixed - a.keepBytes() - results)
+	area := -a.fixed - int32(a.keepBytes()+results)
 	a.enterShared((a.keepBytes()+results+15)&^15 + (8*v.cWords+15)&^15)
 	a.keep()
 	if v.waot.HasHidden() {
@@ -309,7 +354,9 @@ func (a *adapterSection) importAdapter(v *conventions) {
 	if v.many {
 		a.lea(a.m.pointer(), a.m.fp, area)
 	}
+	a.exit()
 	a.callCallee()
+	a.back()
 	switch {
 	case v.clean():
 		a.cleanResult()

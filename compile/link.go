@@ -46,7 +46,10 @@ func (d *driver) link() (*Result, error) {
 	l := &linker{driver: d, o: &objfile.Object{Machine: d.target.elf, Stop: d.opt.stop}, m: new(meta.Module)}
 	l.throws = slices.ContainsFunc(d.results, func(r result) bool { return r.exceptions })
 	l.heap = slices.ContainsFunc(d.results, func(r result) bool { return r.heap }) || d.cm.HasHeap()
-	l.adapters = newAdapterSection(d.target, len(d.cm.Sigs), l.exceptions())
+	l.adapters = newAdapterSection(d.target, len(d.cm.Sigs), l.exceptions() || l.heap)
+	if l.heap {
+		l.adapters.linkExits(sectionSymbol(secData), d.layout.Heap()+uint32(abi.HeapBase))
+	}
 	l.addSections()
 	if err := l.layText(); err != nil {
 		return nil, err

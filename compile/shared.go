@@ -163,14 +163,16 @@ func (a *adapterSection) addImport(w *way, target objfile.SymbolIndex) (at, size
 		a.jumpBack(w.adapter)
 		a.land()
 		a.jump(foreign, target, 0)
-	case w.agreed.clean() || a.kept != nil:
+	case w.agreed.clean() || a.kept != nil || a.exits:
 		frame := 0
-		if a.kept != nil {
-			frame = fixed + a.keepBytes()
+		if a.kept != nil || a.exits {
+			frame = int(a.fixed) + a.keepBytes()
 		}
 		a.enter(frame)
 		a.keep()
+		a.exit()
 		a.call(foreign, target, 0)
+		a.back()
 		if w.agreed.clean() {
 			a.cleanResult()
 		}

@@ -69,8 +69,9 @@ func (l *linker) addImports() {
 func (l *linker) addImport(i clif.FuncIndex) importSymbols {
 	f := &l.cm.Funcs[i]
 	name := objfile.MangleIn(f.Import.Module, f.Import.Name)
-	code := objfile.Symbol{Name: name + suffixCode, Section: objfile.Undefined, Binding: objfile.Global}
-	desc := objfile.Symbol{Name: name + suffixDesc, Section: objfile.Undefined, Binding: objfile.Global}
+	ofCode, ofDesc := objfile.ImportSuffixes(l.heap)
+	code := objfile.Symbol{Name: name + ofCode, Section: objfile.Undefined, Binding: objfile.Global}
+	desc := objfile.Symbol{Name: name + ofDesc, Section: objfile.Undefined, Binding: objfile.Global}
 	w := l.adapters.importWay(f.Sig, l.cm.FuncSig(i))
 	if w.kind == wayNone { // only another object of ours can supply it
 		return importSymbols{l.o.AddSymbol(code), l.o.AddSymbol(desc)}
@@ -176,26 +177,33 @@ func (l *linker) addExports() {
 	}
 }
 
-// exportFunc defines the three symbols of an exported function. That of an import
+// exportFunc defines the three symbols of an exported function, five in a module with a heap. That of an import
 // which is exported again is a jump through the import's slot, with a descriptor of its own.
 func (l *linker) exportFunc(name string, i clif.FuncIndex, global func(string, objfile.SectionIndex, uint64, uint64, objfile.SymbolKind) objfile.SymbolIndex) {
 	a := l.adapters
+	// Modules with a heap find each other's functions by names of their own.
+	both := func(name, suffix string, s objfile.SectionIndex, at, size uint64, kind objfile.SymbolKind) objfile.SymbolIndex {
+		if l.heap {
+			global(name+objfile.SuffixHeap+suffix, s, at, size, kind)
+		}
+		return global(name+suffix, s, at, size, kind)
+	}
 	target, addend := l.symText, int64(l.at[i])
 	if l.layout.IsImport(i) {
 		at := a.begin()
 		a.land()
 		a.jumpThrough(l.symData, int64(l.layout.Import(i))+abi.ImportCode)
 		size := a.end(at)
-		code := global(name+suffixCode, secAdapters, at, size, objfile.Func)
+		code := both(name, suffixCode, secAdapters, at, size, objfile.Func)
 		l.alignHostDesc()
-		global(name+suffixDesc, secRelro, uint64(len(l.relro.data)), abi.DescSize, objfile.Data)
+		both(name, suffixDesc, secRelro, uint64(len(l.relro.data)), abi.DescSize, objfile.Data)
 		l.relro.address(code, 0)
 		l.relro.address(l.types[l.cm.Funcs[i].Sig], 0)
 		target, addend = sectionSymbol(secAdapters), int64(at)
 	} else {
 		f := &l.m.Funcs[i]
-		global(name+suffixCode, secText, uint64(f.Text), uint64(f.Size), objfile.Func)
-		global(name+suffixDesc, secData, uint64(f.Desc), abi.DescSize, objfile.Data)
+		both(name, suffixCode, secText, uint64(f.Text), uint64(f.Size), objfile.Func)
+		both(name, suffixDesc, secData, uint64(f.Desc), abi.DescSize, objfile.Data)
 	}
 	if w := a.exportWay(l.cm.Funcs[i].Sig, l.cm.FuncSig(i)); w.kind != wayNone {
 		at, size := a.addExport(w, target, addend)
@@ -226,11 +234,22 @@ func (l *linker) addRecord() {
 	r.word(uint64(len(l.m.Tables)))
 	r.address(sym(secAdapters), 0)
 	r.word(uint64(len(l.adapters.code)))
-	if x := l.m.Exceptions; x != nil {
+	switch x := l.m.Exceptions; {
+	case x != nil:
 		r.address(l.symData, int64(x.Current))
 		r.word(uint64(x.Words))
 		r.address(sym(secRelro), tags)
 		r.word(uint64(len(x.Tags)))
+	case l.m.Heap != nil:
+		for range meta.RecordHeap - meta.RecordException {
+			r.word(0)
+		}
+	}
+	if h := l.m.Heap; h != nil {
+		types := l.m.HeapTypes(l.opt.stop.Poll)
+		r.address(l.symData, int64(h.Part))
+		r.address(l.addHeapTypes(types), 0)
+		r.word(uint64(len(types)))
 	}
 	slot := func(off uint32, lo, hi uint64, flags uint64, imported, hasMax bool) {
 		if imported {
@@ -265,6 +284,12 @@ func (l *linker) addRecord() {
 	}
 	l.o.AddSymbol(objfile.Symbol{Name: l.reserved("object"), Section: secRelro, Value: uint64(start),
 		Size: uint64(len(r.data) - start), Binding: objfile.Global, Kind: objfile.Data})
+}
+
+// addHeapTypes adds a section with what hosts in C know of the types, and returns its symbol.
+func (l *linker) addHeapTypes(types []byte) objfile.SymbolIndex {
+	s := l.o.AddSection(objfile.Section{Name: meta.SectionHeapTypes, Flags: objfile.Alloc, Align: 8, Data: types})
+	return l.o.AddSymbol(objfile.Symbol{Kind: objfile.SectionSym, Section: s})
 }
 
 // addTagSlot adds the slot of a tag to the record.

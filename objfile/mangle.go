@@ -40,11 +40,21 @@ func MangleIn(module, name string) string { return MangleModule(module) + ".." +
 // ReservedIn returns the symbol of something that the module does not name itself, such as its record.
 func ReservedIn(module, name string) string { return MangleModule(module) + "." + name }
 
-// Suffixes of the symbols of a function in the waot convention and of its descriptor.
+// Suffixes of the symbols of a function in the waot convention and of its descriptor. SuffixHeap stands in front of both in modules with a heap, which import under these names only: so their
+// calls of C functions, and of modules without a heap, go by way of adapters that note them, whichever object comes first where a linker has several.
 const (
 	SuffixCode = ".waot"
 	SuffixDesc = ".desc"
+	SuffixHeap = ".heap"
 )
+
+// ImportSuffixes returns the suffixes of the symbols of imported functions.
+func ImportSuffixes(heap bool) (code, desc string) {
+	if heap {
+		return SuffixHeap + SuffixCode, SuffixHeap + SuffixDesc
+	}
+	return SuffixCode, SuffixDesc
+}
 
 // TypeRecordName returns the symbol of the type record with these bytes: half of their hash is in it, so that linkers
 // keep one record of each type.

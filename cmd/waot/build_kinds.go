@@ -16,6 +16,7 @@ func grantFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "inherit-env", Aliases: []string{"env-inherit"}, Usage: "of an executable: give it the variables of whoever starts it"},
 		&cli.BoolFlag{Name: "grants", Usage: "of an executable: let its first arguments, --waot-dir and --waot-env, give it more"},
 		stackFlag("of an executable: end it when its calls need more than `N` bytes of stack"),
+		&cli.Uint64Flag{Name: "max-heap", Usage: "of an executable: end it when its structures and arrays need more than `N` bytes", DefaultText: "1 GiB"},
 		&cli.BoolFlag{Name: "strip", Usage: "of an executable: leave out the symbol table"},
 	}
 }
@@ -108,7 +109,11 @@ func readGrants(c *cli.Context) (*program.Options, error) {
 	if stack > program.MaxStack {
 		return nil, usagef("--max-stack=%d: must be at most %d", stack, program.MaxStack)
 	}
-	o := &program.Options{Stripped: c.Bool("strip"), MaxStack: stack, Grants: program.Grants{Env: env, InheritEnv: c.Bool("inherit-env"), AtRunTime: c.Bool("grants")}}
+	heap := c.Uint64("max-heap")
+	if c.IsSet("max-heap") && heap == 0 {
+		return nil, usagef("--max-heap=0: must be at least 1")
+	}
+	o := &program.Options{Stripped: c.Bool("strip"), MaxStack: stack, MaxHeap: heap, Grants: program.Grants{Env: env, InheritEnv: c.Bool("inherit-env"), AtRunTime: c.Bool("grants")}}
 	for _, d := range dirs {
 		o.Grants.Dirs = append(o.Grants.Dirs, program.Dir{Host: d.Host, Guest: d.Guest, ReadOnly: d.ReadOnly})
 	}

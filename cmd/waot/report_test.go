@@ -130,3 +130,23 @@ func TestMaxStack(t *testing.T) {
 		}
 	}
 }
+
+// TestMaxHeap: how much an executable may have of structures and arrays is said with build, and what cannot be is a usage error.
+func TestMaxHeap(t *testing.T) {
+	setUp(t)
+	long := `(module (type $a (array (mut i8))) (global $g (mut (ref null $a)) (ref.null $a)) (func (export "_start") (global.set $g (array.new_default $a (i32.const 1000000)))))`
+	if err := os.WriteFile("long.wat", []byte(long), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for flag, want := range map[string]int{"--max-heap=2000000": 0, "--max-heap=900000": 134, "--max-heap=0": -1} {
+		built, _, stderr := execute("build", "long.wat", "-O0", "-o", "long", flag)
+		if (built == 0) != (want >= 0) || built != 0 && built != statusUsage {
+			t.Errorf("%s: status %d: %s", flag, built, stderr)
+		} else if built == 0 {
+			cmd := exec.Command("./long")
+			if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != want {
+				t.Errorf("%s: %v: %s", flag, cmd.ProcessState, out)
+			}
+		}
+	}
+}

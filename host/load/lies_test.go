@@ -17,6 +17,7 @@ import (
 	"github.com/waot-project/waot/internal/proof/hostile"
 	"github.com/waot-project/waot/internal/proof/metaedit"
 	"github.com/waot-project/waot/objfile"
+	"github.com/waot-project/waot/wasmfront/wat"
 )
 
 // everything is a module that has something of each kind that metadata describes:
@@ -385,6 +386,56 @@ func TestRecord(t *testing.T) {
 		}
 		if _, err := load.ELF(told(t, o, m)); err == nil && at > 1 { // the first is in front of the import's descriptor, for its address; then comes the code of the stub, which hosts have their own for
 			t.Errorf("word %d: loaded", at)
+		}
+	}
+}
+
+// TestHeapTypes: each word of the record of a module with a heap counts, and each byte of what hosts in C know of its types.
+func TestHeapTypes(t *testing.T) {
+	for _, tag := range []string{"", "(tag (param i32))"} {
+		m, err := wat.Assemble([]byte(`(module ` + tag + ` (memory 1) (type $a (sub (struct (field i32) (field (mut externref)))))
+			(type (sub final $a (struct (field i32) (field (mut externref)) (field (ref null $a))))) (type (array (mut i8))) (func (export "f") (result (ref $a)) (struct.new_default $a)))`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := compile.Module(m.Wasm, compile.Options{Name: "lib"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		good, err := c.ELF(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := func() *objfile.Object {
+			o, err := objfile.ReadELF(bytes.Clone(good)) // which the object shares
+			if err != nil {
+				t.Fatal(err)
+			}
+			return o
+		}
+		refused := func(o *objfile.Object, what string, at int) {
+			_, info := decoded(t, good)
+			if _, err := load.ELF(told(t, o, info)); err == nil {
+				t.Errorf("%q: %s %d: loaded", tag, what, at)
+			}
+		}
+		if _, err := load.ELF(good); err != nil {
+			t.Fatal(err)
+		}
+		for at := range read().Section(meta.SectionHeapTypes).Data {
+			o := read()
+			o.Section(meta.SectionHeapTypes).Data[at]++
+			refused(o, "byte", at)
+		}
+		for at := range len(read().Section(".data.rel.ro").Data) / 8 {
+			o := read()
+			s := o.Section(".data.rel.ro")
+			if i := slices.IndexFunc(s.Relocs, func(r objfile.Reloc) bool { return r.Offset == uint64(8*at) }); i >= 0 {
+				s.Relocs[i].Addend += 8
+			} else {
+				s.Data[8*at]++
+			}
+			refused(o, "word", at)
 		}
 	}
 }

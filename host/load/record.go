@@ -1,6 +1,8 @@
 package load
 
 import (
+	"bytes"
+
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
@@ -49,6 +51,7 @@ func (w *words) record() {
 		slots += 8 * meta.SlotWords
 	}
 	w.tagSlots(at, slots)
+	w.heapTypes(at)
 	adapters := uint64(0)
 	if s := w.o.Section(".text.waot"); s != nil {
 		adapters = uint64(len(s.Data))
@@ -94,4 +97,18 @@ func (w *words) tagSlots(at, slots uint32) {
 			"tag %d differs from the record", i)
 		slots += 8 * meta.SlotWords
 	}
+}
+
+// heapTypes compares what the record, which is at the given offset, says of the heap.
+func (w *words) heapTypes(at uint32) {
+	h := w.m.Heap
+	if h == nil {
+		return
+	}
+	r, types := w.relro, w.o.Section(meta.SectionHeapTypes)
+	for n := uint32(meta.RecordException); n < meta.RecordHeap && w.m.Exceptions == nil; n++ {
+		w.require(r.reloc(at+8*n) == nil && r.word(at+8*n) == 0, "the record has exceptions")
+	}
+	w.require(types != nil && w.isAddress(r.reloc(at+8*meta.RecordHeap), ".data", h.Part) && w.isAddress(r.reloc(at+8*meta.RecordHeapTypes), meta.SectionHeapTypes, 0) &&
+		r.word(at+8*meta.RecordHeapTypesSize) == uint64(len(types.Data)) && bytes.Equal(types.Data, w.m.HeapTypes(nil)), "the record does not have the types of objects")
 }

@@ -244,7 +244,8 @@ func (w *words) imported(n uint32, f *meta.Func) {
 	}
 	w.imports[r.Symbol] = n
 	name := objfile.MangleIn(f.Import.Module, f.Import.Name)
-	w.require(w.o.Symbols[code.Symbol].Name == name+objfile.SuffixCode && w.o.Symbols[r.Symbol].Name == name+objfile.SuffixDesc,
+	ofCode, ofDesc := objfile.ImportSuffixes(w.m.Heap != nil)
+	w.require(w.o.Symbols[code.Symbol].Name == name+ofCode && w.o.Symbols[r.Symbol].Name == name+ofDesc,
 		"imported function %d has another name than the metadata says", n)
 	s := &w.o.Symbols[r.Symbol]
 	w.require(s.Section != objfile.Undefined, "imported function %d has no descriptor for C functions", n)

@@ -15,6 +15,8 @@ const (
 	// each).
 	HeapNext = -16
 	HeapEnd  = -12
+	// HeapExit is where adapters of C functions keep the frame of the innermost one that has called: what is in front of that function is found so. Other hosts do not use it.
+	HeapExit = -24
 )
 
 // typeBytes is how much of an object is in front of where references are to.
@@ -85,4 +87,18 @@ func (t *TypeDef) ObjectLayout(super *ObjectLayout) *ObjectLayout {
 	l.end = at
 	l.Fixed = (at + typeBytes + ObjectAlign - 1) &^ (ObjectAlign - 1)
 	return l
+}
+
+// References returns where objects of a type have references, of 4 bytes and of 8: of the elements of an array, the first one or none. Functions are none, as collectors know nothing of them.
+func (t *TypeDef) References(l *ObjectLayout) (refs, words []uint32) {
+	for i, f := range t.Fields {
+		switch {
+		case f.Packed != 0 || f.Type.Base() != ExternRef:
+		case f.Type.IsNarrow():
+			refs = append(refs, l.Offsets[i])
+		default:
+			words = append(words, l.Offsets[i])
+		}
+	}
+	return refs, words
 }

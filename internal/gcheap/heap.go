@@ -67,16 +67,8 @@ type Type struct {
 
 // TypeOf returns what the collector needs to know of a type that is laid out so.
 func TypeOf(def *abi.TypeDef, l *abi.ObjectLayout) Type {
-	t := Type{Fixed: l.Fixed, Elem: l.Elem}
-	for i, f := range def.Fields {
-		switch {
-		case f.Packed != 0 || f.Type.Base() != abi.ExternRef:
-		case f.Type.IsNarrow():
-			t.Refs = append(t.Refs, l.Offsets[i])
-		default:
-			t.Words = append(t.Words, l.Offsets[i])
-		}
-	}
+	refs, words := def.References(l)
+	t := Type{Fixed: l.Fixed, Elem: l.Elem, Refs: refs, Words: words}
 	t.small = t.Elem == 0 && len(t.Words) == 0
 	for _, off := range t.Refs {
 		t.small = t.small && off < 4*64

@@ -52,6 +52,10 @@ type Options struct {
 	Stripped bool
 	// MaxStack is the size of the program's stack in bytes, from abi.MinStack to MaxStack; 0 means abi.DefaultStack. It is rounded up to a multiple of 16.
 	MaxStack uint64
+	// MaxHeap bounds the structures and arrays of the program, in bytes; 0 means the default of the runtime, 1 GiB.
+	MaxHeap uint64
+	// CollectAlways makes each object a collection, for tests.
+	CollectAlways bool
 }
 
 // MaxStack is how large the stack of a program can be, in bytes.
@@ -80,7 +84,7 @@ func Link(o *objfile.Object, m *meta.Module, opt *Options) ([]byte, error) {
 		return nil, err
 	}
 	o, memory := cutMemory(o, m)
-	inputs := []link.Input{{Name: "runtime", Object: runtime}, {Name: opt.Prefix, Object: packed(o)}, {Name: "grants", Object: describe(o.Machine, initialize, opt, memory)}}
+	inputs := []link.Input{{Name: "runtime", Object: runtime}, {Name: opt.Prefix, Object: packed(o)}, {Name: "grants", Object: describe(o.Machine, m.Heap != nil, initialize, opt, memory)}}
 	return link.Executable(nil, inputs, link.Options{Entry: entryPoint, Stripped: opt.Stripped})
 }
 
@@ -117,9 +121,6 @@ func check(m *meta.Module) (initialize bool, err error) {
 	}
 	if initialize, err = plain(m, initializeName); err != nil {
 		return false, err
-	}
-	if m.Heap != nil {
-		return false, &Error{"garbage collection (feature gc) in executables is not supported yet: write an image (-o NAME.img), which waot run executes"}
 	}
 	return initialize, checkImports(m)
 }
@@ -183,10 +184,11 @@ func checkImports(m *meta.Module) error {
 const (
 	flagInheritEnv = 1 << iota
 	flagAtRunTime
+	flagCollectAlways
 )
 
 // describe makes the object with struct waot_program of c/start.c: the program, and what it is granted.
-func describe(machine objfile.Machine, initialize bool, opt *Options, memory []image.Run) *objfile.Object {
+func describe(machine objfile.Machine, heap, initialize bool, opt *Options, memory []image.Run) *objfile.Object {
 	name, g := opt.Prefix, &opt.Grants
 	d := &table{o: &objfile.Object{Machine: machine}}
 	d.o.Sections = []objfile.Section{
@@ -232,6 +234,9 @@ func describe(machine objfile.Machine, initialize bool, opt *Options, memory []i
 	if g.AtRunTime {
 		flags |= flagAtRunTime
 	}
+	if opt.CollectAlways {
+		flags |= flagCollectAlways
+	}
 	at := d.here()
 	d.outside(objfile.ReservedIn(name, "object"))
 	d.outside(objfile.MangleIn(name, startName))
@@ -252,6 +257,12 @@ func describe(machine objfile.Machine, initialize bool, opt *Options, memory []i
 	}
 	d.address(sectionSymbol(secConst), runs)
 	d.word(uint64(len(memory)))
+	if heap {
+		d.outside("waot_heap_prepare")
+	} else {
+		d.word(0)
+	}
+	d.word(opt.MaxHeap)
 	d.o.AddSymbol(objfile.Symbol{Name: "waot_program", Section: secConst, Value: uint64(at), Size: uint64(d.here() - at), Binding: objfile.Global, Kind: objfile.Data})
 	return d.o
 }

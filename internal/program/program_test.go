@@ -204,8 +204,6 @@ func TestRefused(t *testing.T) {
 			wasi + "env.f (function), wasi_snapshot_preview1.fd_close (function of another type), env.m (memory)"},
 		{`(import "wasi_snapshot_preview1" "fd_chown" (func)) (import "env" "t" (table 1 funcref)) (import "env" "g" (global i32)) (func (export "_start"))`,
 			wasi + "wasi_snapshot_preview1.fd_chown (function), env.t (table), env.g (global)"},
-		{`(type $s (struct)) (func (export "_start") (drop (struct.new $s)))`,
-			"garbage collection (feature gc) in executables is not supported yet: write an image (-o NAME.img), which waot run executes"},
 	} {
 		_, err := link(compile.TargetX64, wasm(t, "(module "+c.text+")"), new(program.Options))
 		var refused *program.Error

@@ -76,6 +76,13 @@ static bool core_free_spares(void);
 static bool core_free_spares(void) { return false; }
 #endif
 
+/* objects.c, but core_prepare_heap in executables, of which only those have it that need it: start.c. */
+static int core_prepare_heap(waot_instance *i, waot_trap *t);
+static bool core_is_null_object(uint64_t address);
+static void core_mark_objects(void);
+static uint64_t core_last_exit(void);
+static void core_set_exit(uint64_t exit);
+
 /* core_reserve takes addresses that cannot be accessed yet, if there are no others those of spare instances. */
 static char *core_reserve(uint64_t size)
 {
@@ -311,7 +318,8 @@ const char *waot_text(int code)
 	static const char *const traps[] = {
 		"no trap", "unreachable", "out of bounds memory access", "out of bounds table access", "undefined element",
 		"uninitialized element", "indirect call type mismatch", "integer overflow", "integer divide by zero",
-		"invalid conversion to integer", "call stack exhausted", "null reference",
+		"invalid conversion to integer", "call stack exhausted", "null reference", "all fuel consumed", "null structure reference",
+		"null array reference", "null i31 reference", "out of bounds array access", "cast failure", "heap exhausted",
 	};
 	static const char *const errors[] = {
 		"the object and the runtime have different versions", "the code needs another processor", "an import is missing or does not fit",
@@ -410,7 +418,13 @@ struct core_reader {
 	bool bad;
 };
 
-enum { CORE_META = 1, CORE_TRAPS = 2, CORE_CALLS = 4, CORE_FORMAT = 11, CORE_HEADER = 20, CORE_DESC_SIZE = 16, CORE_STEPS = 112 };
+/* Where adapters of C functions keep the frame of the one around them (compile/adapters.go), in words from their frame on. */
+enum { CORE_LINK = -3 };
+
+/* The parts of an instance's data for the heap (internal/abi). */
+enum { CORE_HEAP_BASE = 40, CORE_HEAP_ROWS = 48, CORE_HEAP_TYPES = 80 };
+
+enum { CORE_META = 1, CORE_TRAPS = 2, CORE_STACKMAPS = 3, CORE_CALLS = 4, CORE_FORMAT = 11, CORE_HEADER = 20, CORE_DESC_SIZE = 16, CORE_STEPS = 112 };
 
 static struct core_reader core_read(const void *section, int kind)
 {
@@ -724,10 +738,10 @@ static bool core_read_meta(const waot_object *o, struct core_meta *m)
 {
 	uint64_t n, skipped;
 	struct core_reader *r = &m->r;
-	if (o->abi != WAOT_ABI && o->abi != WAOT_ABI_CHECKED && o->abi != WAOT_ABI_EXCEPTIONS)
+	if (o->abi != WAOT_ABI && o->abi != WAOT_ABI_CHECKED && o->abi != WAOT_ABI_EXCEPTIONS && o->abi != WAOT_ABI_HEAP)
 		return false;
 	*r = core_read(o->meta, CORE_META);
-	if (core_number(r) != (o->abi == WAOT_ABI_EXCEPTIONS ? WAOT_ABI_EXCEPTIONS : WAOT_ABI))
+	if (core_number(r) != (o->abi >= WAOT_ABI_EXCEPTIONS ? o->abi : WAOT_ABI))
 		return false;
 	m->arch = core_string(r, &m->arch_size);
 	m->cpu = core_string(r, &m->cpu_size);
@@ -872,6 +886,7 @@ struct waot_instance {
 	struct core_exception *exceptions; /* those that its code has made references to, */
 	uint64_t num_exceptions, most_exceptions; /* how many, and how many there are when those are freed that nothing refers to */
 	uint64_t exception_bytes;       /* what they take */
+	struct core_roots *roots;       /* what collections of the heap need to know of the object, NULL before they first do */
 };
 
 /* Other threads look at the state of an instance whose thread changes it. */
@@ -950,6 +965,7 @@ static waot_instance *core_add(const waot_object *o, uint64_t delta)
 	i->file = NULL;
 	i->emptied = false;
 	i->unwind = NULL;
+	i->roots = NULL;
 	i->exceptions = NULL;
 	i->num_exceptions = i->most_exceptions = i->exception_bytes = 0;
 	__atomic_store_n(&i->text, (uint64_t)o->text + delta, __ATOMIC_RELEASE);
@@ -1140,6 +1156,21 @@ CORE_THREAD char *core_signal_stack;
 CORE_HIDDEN int waot_core_enter(struct core_context *c, void (*f)(void *), void *arg);
 WAOT_NORETURN CORE_HIDDEN void waot_core_leave(struct core_context *c, int code);
 CORE_HIDDEN void waot_core_restorer(void);
+
+/* core_forget_exits forgets calls of C functions that are left without a return: their adapters have frames from one address up to another. Those of other threads have other stacks. */
+static void core_forget_exits(uint64_t from, uint64_t to)
+{
+	uint64_t exit;
+	while ((exit = core_last_exit()) && exit >= from && exit < to)
+		core_set_exit(((const uint64_t *)exit)[CORE_LINK]);
+}
+
+/* core_leave goes on in a waot_try, from a frame at an address or above it. */
+WAOT_NORETURN static void core_leave(struct core_context *c, int code, const void *from)
+{
+	core_forget_exits((uint64_t)from, (uint64_t)c);
+	waot_core_leave(c, code);
+}
 
 #ifdef __x86_64__
 __asm__(
@@ -1333,7 +1364,7 @@ void waot_throw(const char *text)
 	if (!core_top)
 		core_die(text);
 	core_fail(core_top->out, WAOT_THROWN, text);
-	waot_core_leave(core_top, WAOT_THROWN);
+	core_leave(core_top, WAOT_THROWN, __builtin_frame_address(0));
 }
 
 void waot_exit_guest(int32_t status)
@@ -1345,7 +1376,7 @@ void waot_exit_guest(int32_t status)
 	core_fail(core_top->out, WAOT_EXIT, NULL);
 	if (core_top->out)
 		core_top->out->status = status;
-	waot_core_leave(core_top, WAOT_EXIT);
+	core_leave(core_top, WAOT_EXIT, __builtin_frame_address(0));
 }
 
 /* ---- Backtraces ---- */
@@ -1745,6 +1776,7 @@ static void core_collect(waot_instance *owner)
 	core_heap.collection++;
 	core_heap.looked_at = 0;
 	core_mark(core_last_exception);
+	core_mark_objects();
 	bool all = core_mark_stack();
 	for (waot_instance *i = core_instances; i; i = i->next) {
 		if (core_state(i) > CORE_CHANGING)
@@ -1824,6 +1856,8 @@ static bool core_take_entry(struct core_exception *x)
 	core_heap.free = e->next;
 	e->next = 0;
 	e->serial = (e->serial + 1) % CORE_SERIALS;
+	if (!e->serial)
+		e->serial = 1; /* all references are from 2^32 on: what is below is no handle */
 	e->exception = x;
 	x->ref = 2 | (uint64_t)n << 2 | (uint64_t)e->serial << CORE_SERIAL_SHIFT;
 	return true;
@@ -1836,7 +1870,7 @@ WAOT_NORETURN static void core_no_exception(void)
 	if (!core_top)
 		core_die(text);
 	core_fail(core_top->out, WAOT_ERROR_MEMORY, text);
-	waot_core_leave(core_top, WAOT_ERROR_MEMORY);
+	core_leave(core_top, WAOT_ERROR_MEMORY, __builtin_frame_address(0));
 }
 
 /* core_keep_exception makes a reference to an exception, which is the instance's. */
@@ -1872,8 +1906,11 @@ struct core_tag {
 	uint64_t words;
 };
 
+/* core_has_exceptions reports whether code of an object throws or catches. */
+static bool core_has_exceptions(const waot_object *o) { return o->abi == WAOT_ABI_EXCEPTIONS || (o->abi == WAOT_ABI_HEAP && o->exception); }
+
 /* core_num_tags is how many tags an object has. */
-static uint64_t core_num_tags(const waot_object *o) { return o->abi == WAOT_ABI_EXCEPTIONS ? o->num_tags : 0; }
+static uint64_t core_num_tags(const waot_object *o) { return core_has_exceptions(o) ? o->num_tags : 0; }
 
 /* core_tag_in reports whether an address stands for a tag of an instance. */
 static bool core_tag_in(waot_instance *i, uint64_t address, struct core_tag *t)
@@ -2186,7 +2223,7 @@ WAOT_NORETURN static void core_uncaught(waot_instance *i, const struct core_regi
 		if (!c)
 			core_die(t->message);
 	}
-	waot_core_leave(c, WAOT_EXCEPTION);
+	core_leave(c, WAOT_EXCEPTION, __builtin_frame_address(0));
 }
 
 /* What compiled code calls comes to these by way of waot_core_probe, so that what is left of the stack is enough for them: an overflow there is a trap, and none while the lock is held. */
@@ -2354,10 +2391,10 @@ __asm__(
 /* core_thrown_from makes *r that of the compiled code that has called a C function, by way of an adapter that has saved the registers. NULL: none has. */
 static waot_instance *core_thrown_from(struct core_registers *r, void *return_address, void *frame)
 {
-	const uint64_t fixed = 16; /* bytes of the adapter's own in front of the registers */
 	const waot_instance *by = core_adapter_of((uint64_t)return_address);
-	if (!by || by->object->abi != WAOT_ABI_EXCEPTIONS)
+	if (!by || by->object->abi < WAOT_ABI_EXCEPTIONS)
 		return NULL;
+	const uint64_t fixed = by->object->abi == WAOT_ABI_HEAP ? 32 : 16; /* bytes of the adapter's own in front of the registers */
 	const uint64_t *adapter = *(const uint64_t *const *)frame;
 	core_take_saved(r, UINT32_MAX, (uint64_t)adapter - fixed);
 	r->fp = adapter[0];
@@ -2378,6 +2415,7 @@ WAOT_NORETURN static void core_throw(uint64_t tag, uint64_t ref, const uint64_t 
 	if (!to)
 		core_uncaught(i, &from, ref ? ref : core_keep_exception(i, tag, args, words));
 	core_give(to, tag, ref, args, words);
+	core_forget_exits((uint64_t)frame, r.fp);
 	waot_core_land(&r);
 }
 
@@ -2446,7 +2484,7 @@ static bool core_fits(waot_instance *i, const struct core_site *s, int signal, u
 	switch (s->fault) {
 	case CORE_FAULT_UNDEFINED: return signal == CORE_SIGILL;
 	case CORE_FAULT_DIVIDE: return signal == CORE_SIGFPE;
-	case CORE_FAULT_NULL: return access && address < 4096;
+	case CORE_FAULT_NULL: return access && (address < 4096 || core_is_null_object(address));
 	case CORE_FAULT_MEMORY: return access && address - (uint64_t)waot_memory_base(i, s->memory) < CORE_RESERVATION;
 	}
 	return false;
@@ -2547,6 +2585,7 @@ int waot_handle_signal(int signal, void *info, void *context)
 		if (!c)
 			core_die(t->message);
 	}
+	core_forget_exits(u[CORE_SP], (uint64_t)c);
 	core_go_on(u, c, s.code);
 	return 1;
 }
@@ -2870,6 +2909,8 @@ int waot_instance_init(waot_instance *i, void *const *imports, void (*initialize
 	if (!kept)
 		return core_fail(t, WAOT_ERROR_MEMORY, NULL);
 	code = core_fill(i, &m, imports, t);
+	if (!code && i->object->abi == WAOT_ABI_HEAP)
+		code = core_prepare_heap(i, t);
 #ifdef WAOT_STANDALONE
 	if (!code && !core_place_memory(i))
 		code = core_fail(t, WAOT_ERROR_MEMORY, "no room for a memory");
@@ -3316,6 +3357,8 @@ static const char *core_filled(waot_instance *i)
 	}
 	for (uint64_t n = 0; n < core_num_tags(o); n++)
 		core_put_word(i, copy, o->tags[n].word);
+	if (o->abi == WAOT_ABI_HEAP) /* to the end of the data: where the heap is, and the numbers of types */
+		memcpy(copy + (o->heap - o->instance), waot_moved(i, o->heap), (uint64_t)(o->instance + o->instance_size - o->heap));
 	return i->filled = copy;
 }
 

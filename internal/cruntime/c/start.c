@@ -20,8 +20,10 @@ struct waot_program {
 	char *memory;                   /* what the memory holds at first: the pages of the runs; NULL if init copies that */
 	const struct waot_run *runs;
 	uint64_t num_runs;
+	int (*prepare_heap)(waot_instance *, waot_trap *); /* waot_heap_prepare; NULL if the program has nothing to do with objects */
+	uint64_t heap_limit;            /* bytes, 0 for the default */
 };
-enum { START_INHERIT_ENV = 1, START_GRANTS = 2 };
+enum { START_INHERIT_ENV = 1, START_GRANTS = 2, START_COLLECT_ALWAYS = 4 };
 extern const struct waot_program waot_program;
 
 /* The linker defines these. */
@@ -399,6 +401,14 @@ static bool core_place_memory(waot_instance *i)
 		from += r->size;
 	}
 	return true;
+}
+
+static int core_prepare_heap(waot_instance *i, waot_trap *t)
+{
+	const struct waot_program *w = &waot_program;
+	core_most_objects = w->heap_limit;
+	core_collect_always = w->flags & START_COLLECT_ALWAYS;
+	return w->prepare_heap(i, t);
 }
 
 static void start_run(void *start)

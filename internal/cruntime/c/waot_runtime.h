@@ -22,6 +22,7 @@ extern "C" {
 #define WAOT_ABI 4
 #define WAOT_ABI_CHECKED 5 /* of objects with explicit bounds checks */
 #define WAOT_ABI_EXCEPTIONS 7 /* of objects with exceptions */
+#define WAOT_ABI_HEAP 8 /* of objects that have to do with structures and arrays */
 
 /* A page of a memory, in bytes. */
 #define WAOT_PAGE 65536u
@@ -50,9 +51,12 @@ struct waot_object {
 	const struct waot_slot *memories;   uint64_t num_memories;
 	const struct waot_slot *tables;     uint64_t num_tables;
 	const char *adapters;   uint64_t adapters_size;
-	/* Objects with exceptions only. */
+	/* Objects with exceptions or a heap only; of those without exceptions zeros. */
 	char *exception;        uint64_t exception_words;
 	const struct waot_tag_slot *tags;   uint64_t num_tags;
+	/* Objects with a heap only. */
+	char *heap;             /* the part of the instance data */
+	const char *heap_types; uint64_t heap_types_size;
 };
 
 typedef struct waot_object waot_object;
@@ -63,12 +67,12 @@ typedef struct waot_instance waot_instance;
 /* A vector, as the machine passes __m128i or int64x2_t. */
 typedef long long waot_v128 __attribute__((vector_size(16)));
 
-/* A funcref or externref. 0 is null. */
+/* A reference. 0 is null. What is below 2^32 is a structure or array, or, with 1 in the low bit, a small integer, but for functions. */
 typedef uint64_t waot_ref;
 
-/* waot_host_ref is a reference to entry n of a table of the host's own; waot_host_index is n. n is below 2^62. */
-static inline waot_ref waot_host_ref(uint64_t n) { return n << 2 | 2; }
-static inline uint64_t waot_host_index(waot_ref r) { return r >> 2; }
+/* waot_host_ref is a reference to entry n of a table of the host's own; waot_host_index is n. n is below 2^61. */
+static inline waot_ref waot_host_ref(uint64_t n) { return (n << 2 | 2) + (1ull << 32); }
+static inline uint64_t waot_host_index(waot_ref r) { return (r - (1ull << 32)) >> 2; }
 
 /* A tag of exceptions. Its address stands for it; the contents are the runtime's, and those of a module's tag are others. */
 typedef struct waot_tag { const void *type; uint64_t words; } waot_tag;
@@ -91,6 +95,12 @@ enum {
 	WAOT_TRAP_BAD_CONVERSION = 9,
 	WAOT_TRAP_STACK_OVERFLOW = 10,
 	WAOT_TRAP_NULL_REFERENCE = 11,
+	WAOT_TRAP_NULL_STRUCTURE = 13,
+	WAOT_TRAP_NULL_ARRAY = 14,
+	WAOT_TRAP_NULL_I31 = 15,
+	WAOT_TRAP_ARRAY_OUT_OF_BOUNDS = 16,
+	WAOT_TRAP_CAST_FAILURE = 17,
+	WAOT_TRAP_HEAP_EXHAUSTED = 18,
 	WAOT_THROWN = 64,       /* a C function called waot_throw */
 	WAOT_EXIT = 65,         /* the program called proc_exit; the field status has its argument */
 	WAOT_EXCEPTION = 66,    /* an exception that no compiled code has caught; the field exception refers to it */
@@ -164,6 +174,22 @@ void waot_exception_release(waot_ref exception);
 /* waot_exception_limit sets how many bytes the exceptions of an instance may take, 128 MiB at first: some 64 for each and its arguments. Half of it is for those that nothing refers to
  * any more and that are not freed yet. A throw that needs more ends the innermost waot_try with WAOT_ERROR_MEMORY. */
 void waot_exception_limit(uint64_t bytes);
+
+/* Structures and arrays. All instances of a program share one heap, which one thread at a time uses: it calls functions of instances that have to do with it, and these. A reference to an object
+ * that C code holds is good until compiled code runs again: objects move, and compiled code knows nothing of variables in C. A handle keeps its object, and always has the reference to it.
+ * waot_handle_new returns NULL if there is no memory. */
+typedef struct waot_handle waot_handle;
+waot_handle *waot_handle_new(waot_ref ref);
+waot_ref waot_handle_ref(const waot_handle *handle);
+void waot_handle_set(waot_handle *handle, waot_ref ref);
+void waot_handle_free(waot_handle *handle);
+
+/* waot_heap_limit sets how many bytes all objects may take, 1 GiB at first, which is about the most that there is. What lives counts twice while it is collected. Code that needs more traps with
+ * WAOT_TRAP_HEAP_EXHAUSTED. */
+void waot_heap_limit(uint64_t bytes);
+
+/* waot_heap_collect_always makes each object a collection, for tests: what nothing keeps is found out at once. */
+void waot_heap_collect_always(int on);
 
 /* waot_print writes the message, with the whole name, and the backtrace to a file descriptor. It raises no SIGPIPE. In all texts here, characters of names that
  * could steer a terminal or break the line are written as \xNN or \u{N}. */
@@ -240,6 +266,11 @@ void waot_table_fill(void *to, uint64_t word, uint64_t words);
 WAOT_NORETURN void waot_raise(void *exception);
 void waot_exception_open(void *exception, uint64_t ref);
 uint64_t waot_exception_ref(void *exception);
+uint64_t waot_heap_new(uint64_t type, uint64_t length, uint64_t size, void *base);
+void waot_heap_fill(void *to, const void *value, uint64_t n, uint64_t size);
+void waot_heap_widen(uint64_t *to, const uint32_t *from, uint64_t n);
+void waot_heap_narrow(uint32_t *to, const uint64_t *from, uint64_t n);
+uint64_t waot_func_test(void *descriptor, void *record);
 
 /* For generated headers. */
 static inline waot_memory waot_memory_at(void *base)

@@ -48,6 +48,8 @@ var (
 	resets      = run{pkg: "host", pattern: "TestReset"}
 	resetsInC   = run{pkg: "internal/cruntime", pattern: "TestReset$"}
 	thrownInC   = run{pkg: "internal/cruntime", pattern: "TestExceptions/^gcc$"}
+	heapInC     = run{pkg: "internal/cruntime", pattern: "TestHeap$/^gcc$"}
+	heapCAlone  = run{pkg: "internal/cruntime", pattern: "TestHeapScript"}
 	fuelCounts  = run{pkg: "internal/proof/difftest", pattern: "TestFuel"}
 	fuelIdioms  = run{pkg: "internal/proof/difftest", pattern: "TestFuelIdioms"}
 	snapshots   = run{pkg: "internal/proof/difftest", pattern: "TestSnapshotRandom"}
@@ -612,6 +614,30 @@ var kept = []keptFault{
 	{"internal/cruntime/c/core.c", ".irp n, 1,2,3,4,5,6,7,8\\norq", ".irp n, 1\\norq", thrownInC},
 	{"compile/adapters.go", "\ta.keep()\n", "", thrownInC},
 	{"compile/shared.go", "\t\ta.keep()\n", "", thrownInC},
+	{"internal/cruntime/c/objects.c", "exit = (const uint64_t *)exit[CORE_LINK];", "exit = NULL;", heapInC},
+	{"internal/cruntime/c/core.c", "exit >= from && exit < to)", "exit >= from && exit < to && !exit)", heapInC},
+	{"internal/cruntime/c/core.c", "\tcore_forget_exits((uint64_t)frame, r.fp);\n", "", heapInC},
+	{"internal/cruntime/c/core.c", "\tcore_forget_exits(u[CORE_SP], (uint64_t)c);\n", "", heapInC},
+	{"internal/cruntime/c/objects.c", "\tcore_visit_handles(h);\n", "\tif (!h)\n\t\tcore_visit_handles(h);\n", heapInC},
+	{"internal/cruntime/c/objects.c", "\t\tcore_visit_tables(h, i);\n", "\t\tif (!h)\n\t\t\tcore_visit_tables(h, i);\n", heapInC},
+	{"internal/cruntime/c/objects.c", "\t\tcore_each_global(i, core_visit_global, h);\n", "\t\tif (!h)\n\t\t\tcore_each_global(i, core_visit_global, h);\n", heapInC},
+	{"internal/cruntime/c/objects.c", "\t\tcore_visit_exceptions(h, i);\n", "\t\tif (!h)\n\t\t\tcore_visit_exceptions(h, i);\n", heapInC},
+	{"internal/cruntime/c/objects.c", "heap_min(pair[1], most));", "heap_min(pair[1], most) / 2);", heapInC},
+	{"internal/cruntime/c/objects.c", "if (!list && x->words)", "if (!list && !x)", heapInC},
+	{"internal/cruntime/c/core.c", "\tcore_mark_objects();\n", "\tif (!owner)\n\t\tcore_mark_objects();\n", heapInC},
+	{"internal/cruntime/c/objects.c", "error == HEAP_FULL && core_collect_exceptions()", "error == HEAP_FULL && !core_collect_exceptions()", heapInC},
+	{"internal/cruntime/c/objects.c", "(core_is_own_table(base) || ", "((core_is_own_table(base) && !base) || ", heapInC},
+	{"internal/cruntime/c/objects.c", "core_is_own_global((uint64_t)value) || ", "(core_is_own_global((uint64_t)value) && !value) || ", heapInC},
+	{"internal/cruntime/c/core.c", "\tif (o->abi == WAOT_ABI_HEAP) /* to the end", "\tif (!o->abi) /* to the end", heapInC},
+	{"internal/cruntime/c/objects.c", "while (fp >= low && fp % 8 == 0)", "while (fp > low && fp % 8 == 0)", heapInC},
+	{"internal/cruntime/c/objects.c", "core_types.rows[sub + core_depth(super)] == super", "core_depth(super) && sub == super", heapInC},
+	{"objfile/mangle.go", "\tif heap {\n", "\tif false {\n", heapInC},
+	{"internal/cruntime/c/heap.c", "\t\tmemset(h->base + from, 0, to - from);\n", "\t\t(void)to;\n", heapCAlone},
+	{"internal/cruntime/c/heap.c", "|| h->large[low].at + HEAP_LEAD != at", "|| h->large[low].at + HEAP_LEAD < at", heapCAlone},
+	{"internal/cruntime/c/heap.c", "at - h->from_start + size > h->from_size", "at - h->from_start > h->from_size", heapCAlone},
+	{"internal/cruntime/c/heap.c", "to + size > h->committed[h->space]", "to > h->committed[h->space]", heapCAlone},
+	{"internal/cruntime/c/heap.c", "h->dirty[from] = heap_max(h->dirty[from], s->next);", "", heapCAlone},
+	{"internal/cruntime/c/heap.c", "\t\to.marked = false;\n", "", heapCAlone},
 	{"internal/cruntime/c/core.c", "core_empty((char *)base, size, i->emptied ? unasked : 0);\n", "core_empty((char *)base, size - 65536, 0);\n", resetsInC},
 	{"internal/cruntime/c/core.c", "core_empty((char *)base, size, i->emptied ? unasked : 0);\n", "if (unit == 1)\n\t\t\tcore_empty((char *)base, size, 0);\n", resetsInC},
 	{"internal/cruntime/c/core.c", "core_give_up(at + from, size - from);\n", "", resetsInC},

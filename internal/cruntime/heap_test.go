@@ -1,0 +1,41 @@
+package cruntime_test
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/waot-project/waot/compile"
+	"github.com/waot-project/waot/internal/proof/testenv"
+)
+
+// heapModules are the modules of testdata/heap.c.
+var heapModules = []string{"heaphides", "heap", "heapuser", "heapcaller"}
+
+// TestHeap: objects in frames on both sides of C functions, in what the program itself has, in handles and exceptions, and in two modules and further instances, with a collection for each object. In several builds, with sanitizers, too.
+func TestHeap(t *testing.T) {
+	builds := append(slices.Clone(toolchains), toolchain{"gcc -fsanitize", compile.TargetX64, []string{"gcc"}, c11,
+		[]string{"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}, nil, 1})
+	for _, c := range builds {
+		t.Run(c.name, func(t *testing.T) {
+			if c.level > 0 && c.name != "aarch64 gcc" {
+				testenv.OnlyFull(t, "one of many builds")
+			}
+			if out, errs, end := c.exec(t, c.build(t, "heap.c", heapModules...)); out != "ok\n" || end != "exit status 0" {
+				t.Errorf("%s: %s%.2000s", end, out, errs)
+			}
+		})
+	}
+}
+
+// TestHeapDies: what nobody tries ends the process with a message, and so does a reference to no object.
+func TestHeapDies(t *testing.T) {
+	c := &toolchains[0]
+	program := c.build(t, "heap.c", heapModules...)
+	for what, text := range map[string]string{"full": `offset 0x[0-9a-f]+: function \d+ \(fill\): wasm trap: heap exhausted`, "corrupt": `the heap is corrupt: a reference that is not to the space of objects: 0x10`} {
+		out, errs, end := c.exec(t, program, what)
+		if want := "^waot: " + text + `\n$`; end != "signal: aborted" || out != "" || !regexp.MustCompile(want).MatchString(errs) {
+			t.Errorf("%s: %s, %q, %q", what, end, out, errs)
+		}
+	}
+}
