@@ -23,12 +23,12 @@ func command(name string, argv ...string) peer {
 
 func testProgram(t *testing.T) *program {
 	dir := t.TempDir()
-	return &program{"p", dir, func() (string, error) { return os.MkdirTemp(dir, "run") }, "p 1\n"}
+	return &program{name: "p", dir: dir, start: func() (string, error) { return os.MkdirTemp(dir, "run") }, want: "p 1\n"}
 }
 
 // TestMeasureProgram: peers must print what is wanted, and report a time. One that fails at first refuses the program, which is no error.
 func TestMeasureProgram(t *testing.T) {
-	good := shell("a", "p 1", `{"exec_cpu_ns":5}`)
+	good := shell("a", "p 1", `{"exec_cpu_ns":5,"exec_ns":8}`)
 	rare := shell("c", "p 1", `{"exec_cpu_ns":6}`)
 	compiled := 0
 	rare.once, rare.compile = true, func(*program) (int64, error) { compiled++; return 4, nil }
@@ -36,7 +36,8 @@ func TestMeasureProgram(t *testing.T) {
 		command("d", "sh", "-c", "echo no GC >&2; echo more >&2; exit 1"),
 		{name: "e", compile: func(*program) (int64, error) { return 0, errors.New("too large") }}}
 	got, err := measureProgram(peers, testProgram(t), 3)
-	want := &programRow{"p", []int64{5, 7, 6, 0, 0}, []int64{3, 9, 4, 0, 0}, []string{"", "", "", "exit status 1: no GC", "too large"}}
+	want := []programRow{{"p", "", []int64{5, 7, 6, 0, 0}, []int64{8, 0, 0, 0, 0}, []int64{3, 9, 4, 0, 0},
+		[]string{"", "", "", "exit status 1: no GC", "too large"}}}
 	if d := cmp.Diff(want, got); err != nil || d != "" || compiled != 1 {
 		t.Errorf("%v, compiled %d times\n%s", err, compiled, d)
 	}
@@ -49,7 +50,7 @@ func TestMeasureProgram(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if got, err := measureProgram([]peer{shell("b", "p 1", "")}, testProgram(t), 1); err != nil || got.Refused[0] == "" {
+	if got, err := measureProgram([]peer{shell("b", "p 1", "")}, testProgram(t), 1); err != nil || got[0].Refused[0] == "" {
 		t.Errorf("without a report: %v, %v", got, err)
 	}
 }
@@ -57,8 +58,8 @@ func TestMeasureProgram(t *testing.T) {
 func TestProgramTable(t *testing.T) {
 	var b strings.Builder
 	table := programTable{Peers: []string{nameWaot, nameWaot + again, "x", nameWasmtime, nameWasmtime + again}, Programs: []programRow{
-		{"a", []int64{2e6, 1e6, 0, 4e6, 5e6}, []int64{1e6, 1e6, 0, 2e6, 2e6}, []string{"", "", "it is large", "", ""}},
-		{"b", []int64{4e6, 4e6, 1e6, 2e6, 2e6}, []int64{1e6, 4e6, 0, 8e6, 2e6}, make([]string, 5)},
+		{Name: "a", NS: []int64{2e6, 1e6, 0, 4e6, 5e6}, CompileNS: []int64{1e6, 1e6, 0, 2e6, 2e6}, Refused: []string{"", "", "it is large", "", ""}},
+		{Name: "b", NS: []int64{4e6, 4e6, 1e6, 2e6, 2e6}, CompileNS: []int64{1e6, 4e6, 0, 8e6, 2e6}, Refused: make([]string, 5)},
 	}}
 	table.write(&b)
 	want := `Running, processor time beside wasmtime:
