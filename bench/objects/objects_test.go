@@ -23,7 +23,7 @@ import (
 func TestKernels(t *testing.T) {
 	for _, k := range append(Kernels(), Parts()...) {
 		t.Run(k.Name, func(t *testing.T) {
-			wasm, err := Module(k.Name, k.Small)
+			wasm, err := k.Module(k.Small)
 			if err != nil {
 				t.Fatal(err)
 			}
