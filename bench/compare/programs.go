@@ -30,7 +30,7 @@ const (
 	nameWaot     = "waot"
 	nameWasmtime = "wasmtime"
 	nameV8       = "V8"
-	nameShipped  = "V8, both tiers"
+	nameShipped  = "V8 as shipped"
 )
 
 // again is what the name of a peer has behind that of another one if both are the same, which shows the noise.

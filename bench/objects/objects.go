@@ -37,7 +37,7 @@ func Kernels() []Kernel {
 		{"closures", 60_000, 20, 0x0fc4fc40, ""},
 		{"maps", 120, 1, 0x6b9ed17e, ""},
 		{"rays", 400, 1, 0xec872b3a, ""},
-		{"strings", 500, 1, 0x63190a0b, ""},
+		{"strings", 500, 1, 0x2e22cb2a, ""},
 		{"trees", 800, 1, 0x8848f3de, ""},
 	}
 }

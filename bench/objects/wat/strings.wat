@@ -31,7 +31,7 @@
     (local.set $word (array.new_default $string (local.get $i)))
     (loop $letters
       (local.set $i (i32.sub (local.get $i) (i32.const 1)))
-      (array.set $string (local.get $word) (local.get $i) (i32.add (i32.const 97) (i32.rem_u (call $random) (i32.const 7))))
+      (array.set $string (local.get $word) (local.get $i) (i32.add (i32.const 0x3B1) (i32.rem_u (call $random) (i32.const 7))))
       (br_if $letters (local.get $i)))
     (local.get $word))
 
