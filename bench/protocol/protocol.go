@@ -24,7 +24,7 @@ type Result struct {
 	CompileCPUNS int64  `json:"compile_cpu_ns,omitempty"` // user and system, all threads
 	CompileRSSKB int64  `json:"compile_rss_kb,omitempty"` // the process's peak, at the end of compiling
 	CodeBytes    int    `json:"code_bytes,omitempty"`
-	ExecNS       int64  `json:"exec_ns,omitempty"` // from bench.start to bench.end, or of all of a run that has no marks
+	ExecNS       int64  `json:"exec_ns,omitempty"` // from bench.start to bench.end, or, by engines that have a Stopwatch, of all of a run without marks
 	ExecCPUNS    int64  `json:"exec_cpu_ns,omitempty"`
 	Err          string `json:"err,omitempty"`
 }
