@@ -5,10 +5,12 @@
 //	go run ./bench/compare [-rounds N] [-json] [-vectors] [KERNEL...]
 //	go run ./bench/compare -go [-rounds N] [-json] [-node NODE] [-with NAME=PROGRAM] [PROGRAM...]
 //	go run ./bench/compare -modules DIR [-rounds N] [-json] [-node NODE] [-with NAME=PROGRAM] [MODULE...]
+//	go run ./bench/compare -objects [-rounds N] [-json] [-node NODE] [-with NAME=PROGRAM] [PROGRAM...]
 //
 // With -go it measures the programs of bench/programs, in processor time: native, under waot, wazero, wazy, wasm2go, wasmtime if there
 // is a C compiler, and V8 if there is a node. With -modules it measures those of a benchmark suite, or all that lie in a folder, and what
-// compiling them takes.
+// compiling them takes. With -objects it measures programs with garbage collection: the kernels of bench/objects, splay of the suite whose
+// modules are in the folder that WAOT_BENCH_DIR names, and Kotlin's in the one that WAOT_WASM3_DIR names.
 package main
 
 import (
@@ -51,17 +53,22 @@ func main() {
 	ofVectors := flag.Bool("vectors", false, "measure the kernels of bench/vectors")
 	ofPrograms := flag.Bool("go", false, "measure the Go programs of bench/programs")
 	modules := flag.String("modules", "", "measure the modules in a `folder`")
-	node := flag.String("node", "node", "with -go, -modules: the `program` that has V8")
-	with := flag.String("with", "", "with -go, -modules: another engine, `NAME=PROGRAM` with the commands of waot-bench")
+	ofObjects := flag.Bool("objects", false, "measure programs with garbage collection")
+	node := flag.String("node", "node", "with -go, -modules, -objects: the `program` that has V8")
+	with := flag.String("with", "", "with -go, -modules, -objects: another engine, `NAME=PROGRAM` with the commands of waot-bench")
+	without := flag.String("without", "", "with -go, -modules, -objects: `names` of engines to leave out, as tables have them, with commas between them")
 	flag.Parse()
 	names, n := flag.Args(), max(1, *rounds)
+	peers := &setup{rounds: n, node: *node, with: *with, without: strings.Split(*without, ","), objects: *ofObjects, log: os.Stderr}
 	var found table
 	var err error
 	switch {
 	case *ofPrograms:
-		found, err = comparePrograms(names, n, *node, *with, os.Stderr)
+		found, err = peers.comparePrograms(names)
 	case *modules != "":
-		found, err = compareModules(*modules, names, n, *node, *with, os.Stderr)
+		found, err = peers.compareModules(*modules, names)
+	case *ofObjects:
+		found, err = peers.compareObjects(names)
 	case *ofVectors:
 		found, err = compareVectors(names, n, os.Stderr)
 	default:

@@ -30,6 +30,7 @@ const (
 	nameWaot     = "waot"
 	nameWasmtime = "wasmtime"
 	nameV8       = "V8"
+	nameShipped  = "V8 as shipped"
 )
 
 // again is what the name of a peer has behind that of another one if both are the same, which shows the noise.
@@ -55,6 +56,28 @@ type program struct {
 	start func() (string, error)
 	// want is what it prints.
 	want string
+	// split takes times out of what it prints, or is nil.
+	split func(out string) (rest string, times []timed)
+}
+
+// timed is a time that a program prints.
+type timed struct {
+	name string
+	ns   int64
+}
+
+// setup is what all measurements need.
+type setup struct {
+	rounds int
+	// node is the program that has V8.
+	node string
+	// with is another engine, NAME=PROGRAM.
+	with string
+	// without has names of peers to leave out.
+	without []string
+	// objects is for programs with garbage collection: without peers that do not know it, and with V8 as it is shipped.
+	objects bool
+	log     io.Writer
 }
 
 // module is the file of the program's module.
@@ -66,7 +89,7 @@ func (p *program) compiled(peer string) string {
 }
 
 // comparePrograms measures the programs of bench/programs.
-func comparePrograms(names []string, rounds int, node, with string, log io.Writer) (table, error) {
+func (s *setup) comparePrograms(names []string) (table, error) {
 	if len(names) == 0 {
 		names = programs.Names()
 	}
@@ -74,7 +97,7 @@ func comparePrograms(names []string, rounds int, node, with string, log io.Write
 		compile: func(p *program) (int64, error) { return 0, programs.Native(p.name, p.compiled(nameNative)) },
 		run:     func(p *program) []string { return []string{p.compiled(nameNative)} },
 	}
-	return comparePeers(len(names), rounds, []peer{native}, node, with, log, func(i int, dir string) (*program, error) {
+	return s.comparePeers(len(names), []peer{native}, func(i int, dir string) (*program, error) {
 		p := &program{name: names[i], dir: dir, start: func() (string, error) { return os.MkdirTemp(dir, "run") }}
 		if _, err := native.compile(p); err != nil {
 			return nil, err
@@ -86,32 +109,39 @@ func comparePrograms(names []string, rounds int, node, with string, log io.Write
 }
 
 // compareModules measures the modules of a benchmark suite, or those that lie in a folder.
-func compareModules(folder string, names []string, rounds int, node, with string, log io.Writer) (table, error) {
+func (s *setup) compareModules(folder string, names []string) (table, error) {
 	// Engines may refuse the first two, which need vectors and garbage collection.
 	modules, err := suite.Find(folder, regexp.MustCompile("^("+strings.Join(names, "|")+")"), "blake3-simd/benchmark", "splay/splay")
 	if err != nil {
 		return nil, err
 	}
-	return comparePeers(len(modules), rounds, nil, node, with, log, func(i int, dir string) (*program, error) {
+	return s.comparePeers(len(modules), nil, func(i int, dir string) (*program, error) {
 		m := modules[i]
-		p := &program{m.Name, dir, func() (string, error) { return m.WorkingFolder(dir) }, string(m.Stdout)}
-		return p, os.Symlink(m.File, p.module())
+		return ofSuite(m, dir)
 	})
+}
+
+// ofSuite makes a program of a module of a suite.
+func ofSuite(m *suite.Module, dir string) (*program, error) {
+	p := &program{name: m.Name, dir: dir, start: func() (string, error) { return m.WorkingFolder(dir) }, want: string(m.Stdout)}
+	return p, os.Symlink(m.File, p.module())
 }
 
 // comparePeers measures n programs, each of which is made in a folder. Rounds run all peers one after the other, each time
 // beginning with another one.
-func comparePeers(n, rounds int, peers []peer, node, with string, log io.Writer, make func(i int, dir string) (*program, error)) (table, error) {
+func (s *setup) comparePeers(n int, peers []peer, make func(i int, dir string) (*program, error)) (*programTable, error) {
 	dir, err := os.MkdirTemp("", "waot-bench")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	more, err := findPeers(dir, node, with, log)
+	more, err := s.findPeers(dir)
 	if err != nil {
 		return nil, err
 	}
-	peers = append(peers, more...)
+	peers = slices.DeleteFunc(append(peers, more...), func(p peer) bool {
+		return slices.Contains(s.without, strings.TrimSuffix(p.name, again))
+	})
 	found := programTable{}
 	for _, p := range peers {
 		found.Peers = append(found.Peers, p.name)
@@ -125,12 +155,12 @@ func comparePeers(n, rounds int, peers []peer, node, with string, log io.Writer,
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintln(log, p.name)
-		row, err := measureProgram(peers, p, rounds)
+		fmt.Fprintln(s.log, p.name)
+		rows, err := measureProgram(peers, p, s.rounds)
 		if err != nil {
 			return nil, err
 		}
-		found.Programs = append(found.Programs, *row)
+		found.Programs = append(found.Programs, rows...)
 		if err := os.RemoveAll(folder); err != nil {
 			return nil, err
 		}
@@ -138,55 +168,94 @@ func comparePeers(n, rounds int, peers []peer, node, with string, log io.Writer,
 	return &found, nil
 }
 
-// measureProgram returns the medians of each peer, or why it refuses the program: its first attempt fails.
-func measureProgram(peers []peer, p *program, rounds int) (*programRow, error) {
-	row := &programRow{p.name, make([]int64, len(peers)), make([]int64, len(peers)), make([]string, len(peers))}
-	runs, compiles := make([][]int64, len(peers)), make([][]int64, len(peers))
+// patience is for how long a program may take processor time, in nanoseconds, to be executed more than once.
+const patience = 10e9
+
+// measureProgram returns the medians of each peer, or why it refuses the program: its first attempt fails. Rows for the times that the
+// program prints follow.
+func measureProgram(peers []peer, p *program, rounds int) ([]programRow, error) {
+	refused := make([]string, len(peers))
+	all, parts := make([]samples, len(peers)), map[string][]samples{}
+	var names []string // of parts, in their order
 	for r := range rounds {
 		for k := range peers {
 			i := (k + r) % len(peers)
-			if row.Refused[i] != "" {
+			if refused[i] != "" || slices.Max(append(all[i].cpu, 0)) > patience {
 				continue
 			}
-			run, compile, out, err := once(&peers[i], p, r == 0)
+			result, out, err := once(&peers[i], p, r == 0)
+			var times []timed
+			if err == nil && p.split != nil {
+				out, times = p.split(out)
+			}
 			switch {
 			case err != nil && r == 0:
-				row.Refused[i] = err.Error()
+				refused[i] = err.Error()
 				continue
 			case err == nil && out != p.want:
 				err = fmt.Errorf("it prints %q, not %q", out, p.want)
-			case err == nil && run <= 0:
+			case err == nil && result.ExecCPUNS <= 0:
 				err = errors.New("it reports no time")
 			}
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", p.name, peers[i].name, err)
 			}
-			runs[i] = append(runs[i], run)
-			if compile > 0 {
-				compiles[i] = append(compiles[i], compile)
+			all[i].add(&result)
+			for _, t := range times {
+				if parts[t.name] == nil {
+					names, parts[t.name] = append(names, t.name), make([]samples, len(peers))
+				}
+				part := &parts[t.name][i]
+				part.wall = append(part.wall, t.ns)
 			}
 		}
 	}
-	for i := range peers {
-		row.NS[i], row.CompileNS[i] = median(runs[i]), median(compiles[i])
+	rows := []programRow{newRow(p.name, all)}
+	rows[0].Refused = refused
+	for _, name := range names {
+		row := newRow(name, parts[name])
+		row.Of = p.name
+		rows = append(rows, row)
 	}
-	return row, nil
+	return rows, nil
+}
+
+// samples are a peer's times of all rounds.
+type samples struct{ cpu, wall, compile []int64 }
+
+func (s *samples) add(r *protocol.Result) {
+	s.cpu, s.wall = append(s.cpu, r.ExecCPUNS), append(s.wall, r.ExecNS)
+	if r.CompileCPUNS > 0 {
+		s.compile = append(s.compile, r.CompileCPUNS)
+	}
+}
+
+// newRow has the medians of each peer.
+func newRow(name string, peers []samples) programRow {
+	n := len(peers)
+	row := programRow{Name: name, NS: make([]int64, n), WallNS: make([]int64, n), CompileNS: make([]int64, n), Refused: make([]string, n)}
+	for i, s := range peers {
+		row.NS[i], row.WallNS[i], row.CompileNS[i] = median(s.cpu), median(s.wall), median(s.compile)
+	}
+	return row
 }
 
 // once compiles and runs a program, and returns both times and the output.
-func once(peer *peer, p *program, first bool) (run, compile int64, out string, err error) {
+func once(peer *peer, p *program, first bool) (r protocol.Result, out string, err error) {
+	var compile int64
 	if first || !peer.once {
 		if compile, err = peer.compile(p); err != nil {
-			return 0, 0, "", err
+			return r, "", err
 		}
 	}
 	dir, err := p.start()
 	if err != nil {
-		return 0, 0, "", err
+		return r, "", err
 	}
 	defer os.RemoveAll(dir)
-	r, out, err := execute(peer.run(p), dir)
-	return r.ExecCPUNS, max(compile, r.CompileCPUNS), out, err
+	r, out, err = execute(peer.run(p), dir)
+	r.CompileCPUNS = max(compile, r.CompileCPUNS)
+	return r, out, err
 }
 
 // median is 0 of none.
@@ -222,7 +291,7 @@ func execute(argv []string, dir string) (r protocol.Result, stdout string, err e
 }
 
 // findPeers builds the peers' programs in a folder, and leaves out peers that this machine does not have.
-func findPeers(dir, node, with string, log io.Writer) (peers []peer, err error) {
+func (s *setup) findPeers(dir string) (peers []peer, err error) {
 	built := func(folder, pkg string, env ...string) (file string, err error) {
 		file = filepath.Join(dir, filepath.Base(filepath.Join(folder, pkg)))
 		return file, nested.Build(folder, pkg, file, env...)
@@ -231,19 +300,21 @@ func findPeers(dir, node, with string, log io.Writer) (peers []peer, err error) 
 	if err != nil {
 		return nil, err
 	}
-	wazero, err := built("bench/instcount", "./wazerorun")
-	if err != nil {
-		return nil, err
-	}
 	peers = []peer{
 		ahead(nameWaot, waot, "-jobs", "1"),
 		ahead(nameWaot+again, waot, "-jobs", "1"),
-		justInTime("wazero", wazero, "-measure"),
 	}
-	if with != "" {
-		name, program, ok := strings.Cut(with, "=")
+	if !s.objects {
+		wazero, err := built("bench/instcount", "./wazerorun")
+		if err != nil {
+			return nil, err
+		}
+		peers = append(peers, justInTime("wazero", wazero, "-measure"))
+	}
+	if s.with != "" {
+		name, program, ok := strings.Cut(s.with, "=")
 		if !ok {
-			return nil, fmt.Errorf("-with %s: not NAME=PROGRAM", with)
+			return nil, fmt.Errorf("-with %s: not NAME=PROGRAM", s.with)
 		}
 		peers = append(peers, ahead(name, program))
 	}
@@ -262,24 +333,32 @@ func findPeers(dir, node, with string, log io.Writer) (peers []peer, err error) 
 		{"bench/peers", "./wasm2gorun", "", []string{"wasm2go"}, translated},
 		{"bench/instcount/wasmtimerun", ".", "CGO_ENABLED=1", []string{nameWasmtime, nameWasmtime + again}, ahead},
 	} {
+		if s.objects && m.pkg == "./wasm2gorun" {
+			continue
+		}
 		file, err := built(m.folder, m.pkg, m.env)
 		if err != nil {
-			fmt.Fprintf(log, "without %s: %v\n", m.names[0], err)
+			fmt.Fprintf(s.log, "without %s: %v\n", m.names[0], err)
 			continue
 		}
 		for _, name := range m.names {
 			peers = append(peers, m.peer(name, file))
 		}
 	}
-	path, err := exec.LookPath(node)
+	path, err := exec.LookPath(s.node)
 	if err != nil {
-		fmt.Fprintln(log, "without V8:", err)
+		fmt.Fprintln(s.log, "without V8:", err)
 		return peers, nil
 	}
 	script := filepath.Join(dir, "v8.mjs")
 	// Older versions of node:wasi allocate in a fast call, where V8 does not allow it.
-	return append(peers, justInTime(nameV8, path, "--no-warnings", "--no-liftoff", "--no-wasm-tier-up",
-		"--no-wasm-lazy-compilation", "--no-turbo-fast-api-calls", script)), os.WriteFile(script, v8Source, 0o666)
+	v8 := []string{path, "--no-warnings", "--no-turbo-fast-api-calls"}
+	optimising := append(slices.Clone(v8), "--no-liftoff", "--no-wasm-tier-up", "--no-wasm-lazy-compilation")
+	peers = append(peers, justInTime(nameV8, append(optimising, script)...))
+	if s.objects {
+		peers = append(peers, justInTime(nameShipped, append(v8, script)...))
+	}
+	return peers, os.WriteFile(script, v8Source, 0o666)
 }
 
 // ahead is of a program with the commands compile and run.
@@ -307,29 +386,59 @@ type programTable struct {
 	Programs []programRow `json:"programs"`
 }
 
-// programRow has the medians of a program in the order of peers: processor time in nanoseconds, 0 where there is none.
+// programRow has the medians of a program in the order of peers: processor time and that of the wall clock in nanoseconds, 0 where there is none.
 type programRow struct {
-	Name      string  `json:"name"`
+	Name string `json:"name"`
+	// Of is the program of which this is a part.
+	Of        string  `json:"of,omitempty"`
 	NS        []int64 `json:"cpu_ns"`
+	WallNS    []int64 `json:"wall_ns"`
 	CompileNS []int64 `json:"compile_cpu_ns"`
 	// Refused says why a peer does not run it.
 	Refused []string `json:"refused"`
 }
 
+// title is what tables call it.
+func (r *programRow) title() string {
+	if r.Of == "" {
+		return r.Name
+	}
+	return r.Of + ": " + r.Name
+}
+
+// times are those of one kind that a row has.
+type times func(*programRow) []int64
+
+func running(r *programRow) []int64   { return r.NS }
+func elapsed(r *programRow) []int64   { return r.WallNS }
+func compiling(r *programRow) []int64 { return r.CompileNS }
+
+// ratios says what a table shows, and beside which peer.
+type ratios struct {
+	title, base string
+	times       times
+}
+
 // write prints tables of times beside those of some peers, and what was refused.
 func (t *programTable) write(w io.Writer) {
-	running := func(r *programRow) []int64 { return r.NS }
-	for _, x := range []struct {
-		what, base string
-		times      func(*programRow) []int64
-	}{
-		{"Running", nameWasmtime, running}, {"Running", nameNative, running}, {"Running", nameWaot, running},
-		{"Compiling", nameWaot, func(r *programRow) []int64 { return r.CompileNS }},
-	} {
+	const run = "Running, processor time"
+	t.writeAll(w, []ratios{{run, nameWasmtime, running}, {run, nameNative, running}, {run, nameWaot, running},
+		{"Compiling, processor time", nameWaot, compiling}})
+}
+
+// writeAll prints those of the tables whose peer is there, and what was refused.
+func (t *programTable) writeAll(w io.Writer, tables []ratios) {
+	for _, x := range tables {
 		if base := slices.Index(t.Peers, x.base); base >= 0 {
-			fmt.Fprintf(w, "%s, processor time beside %s:\n\n", x.what, x.base)
+			fmt.Fprintf(w, "%s beside %s:\n\n", x.title, x.base)
 			t.writeTimes(w, base, x.times)
 			fmt.Fprintln(w)
+		}
+	}
+	programs := 0
+	for _, p := range t.Programs {
+		if p.Of == "" {
+			programs++
 		}
 	}
 	for i, name := range t.Peers {
@@ -343,13 +452,14 @@ func (t *programTable) write(w io.Writer) {
 			}
 		}
 		if refused != nil {
-			fmt.Fprintf(w, "%s runs %d of %d, and refuses:\n%s\n\n", name, len(t.Programs)-len(refused), len(t.Programs), strings.Join(refused, ""))
+			fmt.Fprintf(w, "%s runs %d of %d, and refuses:\n%s\n\n", name, programs-len(refused), programs, strings.Join(refused, ""))
 		}
 	}
 }
 
-// writeTimes prints ratios to a peer, with a mean for each other peer and of how many programs it is.
-func (t *programTable) writeTimes(w io.Writer, base int, times func(*programRow) []int64) {
+// writeTimes prints ratios to a peer, with a mean for each other peer and of how many programs it is. Where parts of a program have times,
+// they count, and the program does not.
+func (t *programTable) writeTimes(w io.Writer, base int, times times) {
 	var others []int
 	fmt.Fprintf(w, "| program | %s, ms |", t.Peers[base])
 	for i, p := range t.Peers {
@@ -367,15 +477,18 @@ func (t *programTable) writeTimes(w io.Writer, base int, times func(*programRow)
 		if of[base] == 0 {
 			continue
 		}
-		fmt.Fprintf(w, "| %s | %.1f |", p.Name, float64(of[base])/1e6)
+		inParts := slices.ContainsFunc(t.Programs, func(r programRow) bool { return r.Of == p.Name && times(&r)[base] > 0 })
+		fmt.Fprintf(w, "| %s | %.1f |", p.title(), float64(of[base])/1e6)
 		for k, i := range others {
 			if of[i] == 0 {
 				fmt.Fprint(w, " |")
 				continue
 			}
 			r := float64(of[i]) / float64(of[base])
-			logs[k] += math.Log(r)
-			counts[k]++
+			if !inParts {
+				logs[k] += math.Log(r)
+				counts[k]++
+			}
 			fmt.Fprintf(w, " %.2f |", r)
 		}
 		fmt.Fprintln(w)

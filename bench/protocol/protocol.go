@@ -24,7 +24,7 @@ type Result struct {
 	CompileCPUNS int64  `json:"compile_cpu_ns,omitempty"` // user and system, all threads
 	CompileRSSKB int64  `json:"compile_rss_kb,omitempty"` // the process's peak, at the end of compiling
 	CodeBytes    int    `json:"code_bytes,omitempty"`
-	ExecNS       int64  `json:"exec_ns,omitempty"` // from bench.start to bench.end
+	ExecNS       int64  `json:"exec_ns,omitempty"` // from bench.start to bench.end, or, by engines that have a Stopwatch, of all of a run without marks
 	ExecCPUNS    int64  `json:"exec_cpu_ns,omitempty"`
 	Err          string `json:"err,omitempty"`
 }
@@ -60,6 +60,31 @@ func Start() Clock { return Clock{time.Now(), cpuTime()} }
 
 // Read returns nanoseconds since Start: of the wall clock, and user and system time of this process.
 func (c Clock) Read() (wall, cpu int64) { return time.Since(c.start).Nanoseconds(), cpuTime() - c.cpu }
+
+// Stopwatch measures from bench.start to bench.end. Whoever starts it before a module runs has the time of all of it if the module has no
+// marks.
+type Stopwatch struct {
+	clock     Clock
+	ended     bool
+	wall, cpu int64
+}
+
+// Start begins to measure, or begins again.
+func (s *Stopwatch) Start() { s.clock, s.ended = Start(), false }
+
+// End ends what is measured.
+func (s *Stopwatch) End() {
+	s.wall, s.cpu = s.clock.Read()
+	s.ended = true
+}
+
+// Read returns nanoseconds from the latest Start to the End behind it, or to now: of the wall clock, and user and system time.
+func (s *Stopwatch) Read() (wall, cpu int64) {
+	if !s.ended {
+		s.End()
+	}
+	return s.wall, s.cpu
+}
 
 // cpuTime returns the user and system time of this process.
 func cpuTime() int64 {

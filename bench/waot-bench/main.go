@@ -7,7 +7,7 @@
 //
 // run gives the module WASI preview 1 with DIR preopened under the name it has, argv[0]
 // only, no environment, and the imports bench.start and bench.end, between which
-// it measures. compile and run append one JSON line to the file that
+// it measures, or all of a run that has no such marks. compile and run append one JSON line to the file that
 // $WASMBENCH_RESULT names, or writes it to standard error.
 package main
 
@@ -104,15 +104,16 @@ func runFile(r *protocol.Result, file, dir string) error {
 	// A collection would have to wait for native code, and interrupt it meanwhile.
 	runtime.GC()
 	debug.SetGCPercent(-1)
-	var clock protocol.Clock
+	var watch protocol.Stopwatch
+	watch.Start()
 	status, err := wasirun.Run(nil, mod, &wasirun.Options{
 		Args: []string{"benchmark.wasm"}, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Dirs:  []wasirun.Dir{{Host: dir, Guest: dir}},
 		Store: &host.StoreOptions{Fuel: math.MaxInt64},
 	}, host.Imports{"bench": {
-		"start": func() { clock = protocol.Start() },
-		"end":   func() { r.ExecNS, r.ExecCPUNS = clock.Read() },
+		"start": watch.Start, "end": watch.End,
 	}})
+	r.ExecNS, r.ExecCPUNS = watch.Read()
 	if err == nil && status != 0 {
 		err = fmt.Errorf("exit status %d", status)
 	}

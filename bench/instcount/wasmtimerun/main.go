@@ -9,12 +9,17 @@
 // needs cgo and wasmtime's library.
 package main
 
+// #include <stdbool.h>
+// void wasmtime_config_wasm_exceptions_set(void *, bool);
+import "C"
+
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"time"
+	"unsafe"
 
 	"github.com/bytecodealliance/wasmtime-go/v39"
 
@@ -50,6 +55,10 @@ func newEngine() *wasmtime.Engine {
 	cfg.SetStrategy(wasmtime.StrategyCranelift)
 	cfg.SetCraneliftOptLevel(wasmtime.OptLevelSpeed)
 	cfg.SetParallelCompilation(false)
+	cfg.SetWasmFunctionReferences(true)
+	cfg.SetWasmGC(true)
+	// Its Go package has no method for exceptions. The pointer to the configuration is all that a Config has.
+	C.wasmtime_config_wasm_exceptions_set(*(*unsafe.Pointer)(unsafe.Pointer(cfg)), true)
 	return wasmtime.NewEngineWithConfig(cfg)
 }
 
@@ -85,14 +94,16 @@ func measured(file, dir string) error {
 		return err
 	}
 	linker := wasmtime.NewLinker(engine)
-	var clock protocol.Clock
-	var r protocol.Result
+	var watch protocol.Stopwatch
 	if err := errors.Join(linker.DefineWasi(),
-		linker.FuncWrap("bench", "start", func() { clock = protocol.Start() }),
-		linker.FuncWrap("bench", "end", func() { r.ExecNS, r.ExecCPUNS = clock.Read() })); err != nil {
+		linker.FuncWrap("bench", "start", watch.Start), linker.FuncWrap("bench", "end", watch.End)); err != nil {
 		return err
 	}
-	return errors.Join(run(linker, engine, module, dir), r.Emit())
+	watch.Start()
+	err = run(linker, engine, module, dir)
+	var r protocol.Result
+	r.ExecNS, r.ExecCPUNS = watch.Read()
+	return errors.Join(err, r.Emit())
 }
 
 // repeatable compiles a module and runs it with what is equal in all runs.

@@ -38,16 +38,15 @@ func run(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	r := wazy.NewRuntimeWithConfig(ctx, wazy.NewRuntimeConfigCompiler())
+	r := wazy.NewRuntimeWithConfig(ctx, wazy.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV3))
 	if _, err := wasi_snapshot_preview1.Instantiate(ctx, r); err != nil {
 		return err
 	}
-	var clock protocol.Clock
+	var watch protocol.Stopwatch
 	var result protocol.Result
 	bench := r.NewHostModuleBuilder("bench")
 	for name, mark := range map[string]func(){
-		"start": func() { clock = protocol.Start() },
-		"end":   func() { result.ExecNS, result.ExecCPUNS = clock.Read() },
+		"start": watch.Start, "end": watch.End,
 	} {
 		wazy.HostProc0(bench.NewFunctionBuilder(), func(context.Context, api.Module) { mark() }).Export(name)
 	}
@@ -60,9 +59,11 @@ func run(ctx context.Context, file string) error {
 		return err
 	}
 	result.CompileNS, result.CompileCPUNS = compiling.Read()
+	watch.Start()
 	_, err = r.InstantiateModule(ctx, module, wazy.NewModuleConfig().WithName("").WithArgs("benchmark.wasm").
 		WithStdin(os.Stdin).WithStdout(os.Stdout).WithStderr(os.Stderr).
 		WithFSConfig(wazy.NewFSConfig().WithDirMount(".", ".")).
 		WithSysNanotime().WithSysWalltime().WithRandSource(rand.Reader))
+	result.ExecNS, result.ExecCPUNS = watch.Read()
 	return errors.Join(err, result.Emit())
 }
