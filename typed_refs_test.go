@@ -326,7 +326,7 @@ func TestTypedState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := waot.Compile(wasm, &waot.CompileOptions{Snapshot: &waot.SnapshotOptions{}}); err == nil || !strings.Contains(err.Error(), "function-references") {
+	if _, err := waot.Compile(wasm, &waot.CompileOptions{Snapshot: &waot.SnapshotOptions{}}); err == nil || !strings.Contains(err.Error(), "typed function references") {
 		t.Error(err)
 	}
 }

@@ -605,9 +605,9 @@ var opInfos = [NumOpcodes]OpInfo{
 	OpI31GetU:   {Name: "i31_get_u", Format: FormatUnary, Effects: effect.Pure, Sig: "R:C", Types: tI32},
 	OpStructNew: ent("struct_new", EntType, ":C", tRef, effect.Traps|effect.WriteHeap),
 	// What struct_new does where there is room, in parts, which stand together: nothing between them may make an object, or collect.
-	OpHeapNext:      {Name: "heap_next", Format: FormatNop, Sig: ":C", Effects: effect.ReadHeap, Types: tRef}, // where the next object will be
-	OpHeapFull:      ent("heap_full", EntType, "C:i", tRef, effect.Pure),                                      // 1 if there is no room at once for a structure at A, as heap_next gave it: that does not change before the claim
-	OpHeapClaim:     ent("heap_claim", EntType, "C:.", tRef, effect.WriteHeap),                                // A, where there is room, refers to a structure of zeros and nulls
+	OpHeapNext:      ent("heap_next", EntType, ":C", tRef, effect.ReadHeap),    // where the next structure will be
+	OpHeapFull:      ent("heap_full", EntType, "C:i", tRef, effect.Pure),       // 1 if there is no room at once for a structure at A, as heap_next gave it: that does not change before the claim
+	OpHeapClaim:     ent("heap_claim", EntType, "C:.", tRef, effect.WriteHeap), // A, where there is room, refers to a structure of zeros and nulls
 	OpStructGet:     field("struct_get", "R:C", tScalar|tV128, effect.Traps|effect.ReadHeap),
 	OpStructGetS:    field("struct_get_s", "R:C", tI32, effect.Traps|effect.ReadHeap), // of a packed field
 	OpStructGetU:    field("struct_get_u", "R:C", tI32, effect.Traps|effect.ReadHeap),

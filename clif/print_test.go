@@ -92,7 +92,7 @@ func TestOpcodeEffects(t *testing.T) {
 		touched := (e.Read() | e.Written()) &^ (effect.Fuel | effect.Exception) // which no entity has
 		of := touched
 		for _, entity := range []clif.Entity{info.Entity, info.Entity2} {
-			if p := parts[entity]; p != 0 && of&p == 0 {
+			if p := parts[entity]; p != 0 && of&p == 0 && op != clif.OpHeapFull { // what that reads does not change as long as its operand means something
 				t.Errorf("%v names a %v, which it neither reads nor writes", op, entity)
 			}
 			touched &^= parts[entity]

@@ -176,7 +176,7 @@ func (v *Verifier) constant(d *clif.InstData) {
 		} else if !want.IsNotNull() && !from.IsObject() {
 			v.fail("ref_test of %v for %v, which null may be", from, want)
 		}
-	case clif.OpStructNew, clif.OpHeapFull, clif.OpHeapClaim:
+	case clif.OpStructNew, clif.OpHeapNext, clif.OpHeapFull, clif.OpHeapClaim:
 		v.definition(d.Aux, abi.KindStruct)
 	case clif.OpStructGet, clif.OpStructGetS, clif.OpStructGetU, clif.OpStructSet:
 		if t := v.definition(d.Aux, abi.KindStruct); t != nil && d.Imm >= uint64(len(t.Fields)) {

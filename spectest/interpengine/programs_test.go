@@ -137,7 +137,8 @@ func TestHeap(t *testing.T) {
 			(local.set $a (array.new_default $bytes (i32.const 5)))
 			(array.copy $bytes $bytes (array.new_default $bytes (i32.const 9)) (i32.const 1) (local.get $a) (local.get 0) (i32.const 3)))
 		(func (export "huge") (drop (array.new_default $bytes (i32.const -1))))
-		(func (export "forever") (loop (drop (struct.new_default $pair)) (br 0)))
+		(global $made (mut (ref null $pair)) (ref.null $pair))
+		(func (export "forever") (loop (global.set $made (struct.new_default $pair)) (br 0))) ;; what nothing sees is not made
 		(func (export "cast") (drop (ref.cast (ref $triple) (struct.new_default $pair))))
 		(func (export "null") (param i32) (result i32) (i31.get_s (select (result (ref null i31)) (ref.null i31) (ref.i31 (i32.const -5)) (local.get 0)))))`
 	wasm, err := wat.Assemble(module)
