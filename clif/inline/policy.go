@@ -13,7 +13,7 @@ import (
 var limits = [...]int{4, 16, 30}
 
 // objectLimits are the limits in modules that have objects: programs of such languages consist of small methods, which are called from loops of other methods.
-var objectLimits = [len(limits)]int{10, 24, 30}
+var objectLimits = [len(limits)]int{16, 24, 30}
 
 // maxRecursiveWeight is that of a function that is inlined in itself.
 const maxRecursiveWeight = 40
