@@ -165,7 +165,7 @@ func TestHeapTypesConcurrent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-					modules = append(modules, mod)
+			modules = append(modules, mod)
 		}
 	}
 	defer inproc.LimitTypes(distinct * types * 5)()

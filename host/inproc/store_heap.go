@@ -221,9 +221,10 @@ func (c *Caller) trapInCall(code abi.TrapCode) *Trap {
 // heapRoots is what a collection of the heap visits: all places of references, which say what handles live, too.
 func (s *Store) heapRoots() gcheap.Roots {
 	return gcheap.Roots{
-		Each: func(visit func(*uint64)) {
+		Each: func(visit func(*uint64)) int {
 			s.refs.begin()
 			s.refs.scanned = s.eachRoot(visit) + s.eachObject(visit)
+			return s.refs.scanned
 		},
 		Host: s.refs.mark,
 		Done: s.sweepRefs,

@@ -100,10 +100,11 @@ func (s *scriptHeap) u32(at uint64) uint32        { return *(*uint32)(s.at(at)) 
 func (s *scriptHeap) u64(at uint64) uint64        { return *(*uint64)(s.at(at)) }
 
 func (s *scriptHeap) visit() gcheap.Roots {
-	return gcheap.Roots{Each: func(visit func(*uint64)) {
+	return gcheap.Roots{Each: func(visit func(*uint64)) int {
 		for i := range s.roots {
 			visit(&s.roots[i])
 		}
+		return 0 // the collector in C does not count them
 	}}
 }
 

@@ -11,8 +11,8 @@ import (
 
 // Roots visits each root, a word that it may change, and each word of the host in an object that lives.
 type Roots struct {
-	// Each calls visit with the address of each root.
-	Each func(visit func(word *uint64))
+	// Each calls visit with the address of each root, and returns how many things it has looked at to find them.
+	Each func(visit func(word *uint64)) (looked int)
 	// Host is told the handles that roots and live objects hold. Done is called when all that lives is known, and has been moved. Both may be nil.
 	Host func(word uint64)
 	Done func()
@@ -45,7 +45,7 @@ func (h *Heap) Collect(roots Roots) error {
 	h.space = 1 - c.from
 	c.scan = start(h.space) + lead
 	h.Next = uint32(c.scan)
-	roots.Each(c.word)
+	looked := roots.Each(c.word)
 	for c.err == nil && (c.scan < uint64(h.Next) || len(c.pending) > 0) {
 		if n := len(c.pending) - 1; n >= 0 {
 			o := &h.large[c.pending[n]]
@@ -60,7 +60,7 @@ func (h *Heap) Collect(roots Roots) error {
 	if c.err != nil {
 		return c.err
 	}
-	err := c.finish()
+	err := c.finish(looked)
 	if roots.Done != nil {
 		roots.Done()
 	}
@@ -68,7 +68,7 @@ func (h *Heap) Collect(roots Roots) error {
 }
 
 // finish gives back what nothing reaches, and decides when the next collection is.
-func (c *collector) finish() (err error) {
+func (c *collector) finish(looked int) (err error) {
 	h := c.Heap
 	h.large = slices.DeleteFunc(h.large, func(o largeObject) bool {
 		if o.marked {
@@ -84,7 +84,7 @@ func (c *collector) finish() (err error) {
 	for i := range h.large {
 		h.large[i].marked = false
 	}
-	h.target = h.Used() + roomFor(h.Used())
+	h.target = h.Used() + max(roomFor(h.Used()), rootShare*uint64(looked))
 	h.shrink(c.from)
 	h.open()
 	return err

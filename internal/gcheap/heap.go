@@ -36,6 +36,8 @@ const (
 	leastFree = 1 << 20
 	// mostExtra is the most room that there is beyond as much as lives.
 	mostExtra = 32 << 20
+	// rootShare is how many bytes of new objects there may be for each thing that was looked at to find roots, so that large tables and deep stacks are not looked at all the time.
+	rootShare = 16
 	// lead is how far the first reference of a space, or that to a large object, is from what is accessible: there is room for the number of the type in front of it.
 	lead = Align
 	// forwarded is the number of the type of an object that has been moved; the new reference is where the old one is to.

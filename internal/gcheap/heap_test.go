@@ -117,10 +117,11 @@ type mutator struct {
 }
 
 func (m *mutator) visit() Roots {
-	return Roots{Each: func(visit func(*uint64)) {
+	return Roots{Each: func(visit func(*uint64)) int {
 		for i := range m.roots {
 			visit(&m.roots[i])
 		}
+		return len(m.roots)
 	}}
 }
 
@@ -442,6 +443,24 @@ func TestHost(t *testing.T) {
 	}
 }
 
+// TestRoomForRoots: the more there is to look at for roots, the more room there is before the next collection.
+func TestRoomForRoots(t *testing.T) {
+	for _, c := range []struct {
+		looked int
+		room   uint64
+	}{{0, leastFree}, {1 << 10, leastFree}, {1 << 20, rootShare << 20}} {
+		var state State
+		h := New(newMemory(t), &state, 512<<20)
+		h.SetTypes(testTypes())
+		if err := h.Collect(Roots{Each: func(func(*uint64)) int { return c.looked }}); err != nil {
+			t.Fatal(err)
+		}
+		if h.target != c.room {
+			t.Errorf("%d roots: room for %d bytes, want %d", c.looked, h.target, c.room)
+		}
+	}
+}
+
 // TestCorrupt: what is no object, or no reference to one, is told, and does not panic.
 func TestCorrupt(t *testing.T) {
 	for name, spoil := range map[string]func(m *mutator){
@@ -505,12 +524,12 @@ func BenchmarkCollect(b *testing.B) {
 		}},
 		{"arrays", func(m *mutator, cons func(left, right uint32) uint32) uint64 {
 			const length = 1024
-			rows, err := m.h.Alloc(refsType, n/length, Roots{Each: func(func(*uint64)) {}})
+			rows, err := m.h.Alloc(refsType, n/length, Roots{Each: func(func(*uint64)) int { return 0 }})
 			if err != nil {
 				b.Fatal(err)
 			}
 			for i := range uint64(n / length) {
-				row, err := m.h.Alloc(refsType, length, Roots{Each: func(func(*uint64)) {}})
+				row, err := m.h.Alloc(refsType, length, Roots{Each: func(func(*uint64)) int { return 0 }})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -528,7 +547,7 @@ func BenchmarkCollect(b *testing.B) {
 			var state State
 			m := &mutator{T: t, Rand: rand.New(rand.NewPCG(1, 1)), h: New(newMemory(t), &state, 512<<20)}
 			m.h.SetTypes(testTypes())
-			refs, none := m.h.types.of(pair).Refs, Roots{Each: func(func(*uint64)) {}}
+			refs, none := m.h.types.of(pair).Refs, Roots{Each: func(func(*uint64)) int { return 0 }}
 			for range b.N {
 				b.StopTimer()
 				m.h.target = 512 << 20 // nothing is collected before all is there
@@ -543,7 +562,7 @@ func BenchmarkCollect(b *testing.B) {
 				})
 				b.StartTimer()
 				for range 2 { // as the program has ordered the objects, and as the collector has
-					if err := m.h.Collect(Roots{Each: func(visit func(*uint64)) { visit(&root) }}); err != nil {
+					if err := m.h.Collect(Roots{Each: func(visit func(*uint64)) int { visit(&root); return 1 }}); err != nil {
 						b.Fatal(err)
 					}
 				}
