@@ -68,6 +68,41 @@ func (c *folder) fieldWritten(d *clif.InstData) {
 	}
 }
 
+// maxBorn bounds the search for what has made the structure that a struct_set writes to.
+const maxBorn = 32
+
+// isBornSo reports whether the struct_set d writes what the field has from its making on: 0 or null, and only sets of other fields, and what has no effects, are between.
+func (c *folder) isBornSo(d *clif.InstData) bool {
+	if !c.isZeroBits(d.ArgB()) {
+		return false
+	}
+	for i := len(c.out) - 1; i >= max(0, len(c.out)-maxBorn); i-- {
+		switch e := &c.out[i]; {
+		case e.Op == clif.OpStructNew && e.Result == d.ArgA():
+			return c.may(RuleStoreBorn)
+		case e.Op == clif.OpStructSet && (e.ArgA() != d.ArgA() || e.Imm == d.Imm), e.Op != clif.OpStructSet && e.Op != clif.OpNop && !e.Op.IsPure():
+			return false
+		}
+	}
+	return false
+}
+
+// isZeroBits reports whether v is a constant all of whose bits are 0.
+func (c *folder) isZeroBits(v clif.Value) bool {
+	in := c.def(v)
+	if in == nil {
+		return false
+	}
+	switch in.Op {
+	case clif.OpIconst, clif.OpFconst:
+		return in.Imm == 0
+	case clif.OpVconst:
+		low, high := in.V128()
+		return low|high == 0
+	}
+	return in.Op == clif.OpRefNull
+}
+
 // noteField notes that op would give v for the field that d names. One that never changes has no state.
 func (c *folder) noteField(op clif.Opcode, d *clif.InstData, v clif.Value) {
 	f := c.mem.put(op, d, v)

@@ -211,7 +211,9 @@ func (c *folder) write(d *clif.InstData) bool {
 		if c.mem.get(clif.OpStructGet, d) == d.ArgB() && c.may(RuleStoreSame) {
 			return true
 		}
+		born := c.isBornSo(d)
 		c.fieldWritten(d)
+		return born
 	case clif.OpArraySet, clif.OpArrayFill, clif.OpArrayCopy, clif.OpArrayInitData, clif.OpArrayInitElem:
 		c.elementsWritten()
 	case clif.OpDataDrop: // a part of its state, as below

@@ -156,6 +156,7 @@ const (
 	RuleAddressSum
 	RuleStoreSame
 	RuleStoreOver
+	RuleStoreBorn
 	RuleCopySmall
 	RuleFillSmall
 	RuleTrapIfStrip
@@ -416,6 +417,7 @@ var ruleDefs = [NumRules]ruleDef{
 	RuleAddressSum:      {Name: "address-sum", Pass: "fold", Code: codeMemory, What: "an access at x + k => at x, with k in the offset; an access has shown that x + k does not wrap", Types: onNumber | onV128},
 	RuleStoreSame:       {Name: "store-same", Pass: "fold", Code: codeMemory, What: "a write of what is there => nothing", Types: onAny},
 	RuleStoreOver:       {Name: "store-over", Pass: "fold", Code: codeMemory, What: "global_set in front of another of the same global, nothing between sees it => nothing", Types: onAny},
+	RuleStoreBorn:       {Name: "store-born", Pass: "fold", Code: codeMemory, What: "struct_set of 0 or null behind the struct_new => nothing", Types: onAny},
 	RuleCopySmall:       {Name: "copy-small", Pass: "fold", Code: codeMemory, What: "a copy of k bytes, k <= 64 => loads, then stores"},
 	RuleFillSmall:       {Name: "fill-small", Pass: "fold", Code: codeMemory, What: "a fill of k bytes, k <= 64 => stores"},
 	RuleTrapIfStrip:     {Name: "trapif-strip", Pass: "fold", Code: codeEffect, What: "trapif c != 0 => trapif c"},
