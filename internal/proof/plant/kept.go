@@ -220,7 +220,6 @@ var kept = []keptFault{
 	{"wasmfront/translate/gc.go", "t.b.TrapIf(t.b.Icmp(clif.Uge, clif.I32, at, n)", "t.b.TrapIf(t.b.Icmp(clif.Ugt, clif.I32, at, n)", heapScript},
 	{"wasmfront/translate/control.go", "} else if t.m.Types[op.Index].Open {", "} else if false {", heapScript},
 	{"clif/opt/heap.go", "(e.ArgA() != d.ArgA() || e.Imm == d.Imm)", "e.ArgA() != d.ArgA()", heapFile},
-	{"clif/opt/heap.go", "in.Op == clif.OpRefNull\n}\n\n// noteField", "true\n}\n\n// noteField", heapFile},
 	{"clif/opt/objects.go", "n != 0 && p.fits(d, &p.made[n-1])", "n != 0", optFiles},
 	{"clif/opt/objects.go", "\t\tp.seen(f.TargetArgs(t))\n", "\t\t_ = t\n", optFiles},
 	{"clif/opt/objects.go", "\tp.seen(operands)\n", "", optFiles},
