@@ -134,9 +134,6 @@ func (x *cancellation) hasEnded() bool {
 	}
 }
 
-// hasEnded reports whether a context has ended the activation, the innermost one, or a call around it.
-func (c *Caller) hasEnded() bool { return c.store.cancelled.Load() != 0 || c.cancel.hasEnded() }
-
 // callEnded reports whether a context has ended one of the calls of the store's fiber.
 func (s *Store) callEnded() bool {
 	return s.cancelled.Load() != 0 || s.depth > 0 && s.activations[s.depth-1].cancel.hasEnded()

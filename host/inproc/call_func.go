@@ -551,7 +551,7 @@ func dispatch(c *Caller) uint64 {
 	f := b.fn
 	if f == nil {
 		exit := b.help(c)
-		if exit == 0 && c.hasEnded() { // code that asks for help all the time is hardly ever taken off the processor, which is where it would be ended
+		if exit == 0 && s.callEnded() { // code that asks for help all the time is hardly ever taken off the processor, which is where it would be ended
 			return c.giveUp(s.cancelError(false))
 		}
 		return exit
@@ -585,7 +585,7 @@ func dispatch(c *Caller) uint64 {
 		}
 		t = snapshot.restore(results)
 	}
-	if c.hasEnded() {
+	if s.callEnded() {
 		return c.giveUp(s.cancelError(false))
 	}
 	if c.refs {
