@@ -331,6 +331,47 @@ func TestTypedState(t *testing.T) {
 	}
 }
 
+// TestImportsOfSeveralTypes: a module may import one name with several types, each of which gets the value that fits.
+func TestImportsOfSeveralTypes(t *testing.T) {
+	wasm, err := waot.ParseText([]byte(`(module
+		(import "js" "f" (func $int (param i32) (result i32)))
+		(import "js" "f" (func $wide (param i64) (result i32)))
+		(import "js" "f" (func $again (param i32) (result i32)))
+		(func (export "sum") (result i32)
+			(i32.add (call $int (i32.const 1)) (i32.add (call $wide (i64.const 2)) (call $again (i32.const 3))))))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := waot.Compile(wasm, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	s, err := waot.NewStore(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	narrow, wide := func(x int32) int32 { return x }, func(x int64) int32 { return int32(10 * x) }
+	inst, err := s.Instantiate(context.Background(), m, waot.Imports{"js": {"f": []any{wide, narrow}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := inst.Func("sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := f.Call(context.Background()); err != nil || r[0] != int32(24) {
+		t.Errorf("%v, %v", r, err)
+	}
+	for _, v := range []any{narrow, []any{narrow}, []any{}} {
+		var link *waot.LinkError
+		if _, err := s.Instantiate(context.Background(), m, waot.Imports{"js": {"f": v}}); !errors.As(err, &link) {
+			t.Errorf("%T: %v", v, err)
+		}
+	}
+}
+
 // TestTypedConstantOfStore: a memory is what it is for the import of a memory, and a value for that of a constant externref of the same name, as are functions, tables and tags.
 func TestTypedConstantOfStore(t *testing.T) {
 	s, err := waot.NewStore(nil)

@@ -11,6 +11,7 @@ import (
 // Imports gives imports their values, by module and name: a Go function (see
 // Store.NewFunc), a RawFunc, or a *Func, *Memory, *Table, *Global or *Tag of the store. What Instance.Exports
 // returns can be one of the inner maps. For an immutable global of type externref, a *Func, *Memory, *Table or *Tag is its value: a module may import one memory as both, as JavaScript allows.
+// Of several values, in a []any, an import takes the first that fits: a module may import a function of JavaScript with several types.
 type Imports map[string]map[string]any
 
 // Instance is an instantiated module. It lives as long as its store. Its methods are for the goroutine that is inside the
@@ -157,6 +158,13 @@ func (s *Store) extern(m *Module, n int, v any) (x inproc.Extern, got string, er
 		return (*inproc.Global)(g), "", err
 	}
 	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			if x, got, err = s.extern(m, n, one); got == "" {
+				return x, "", err
+			}
+		}
+		return nil, fmt.Sprintf("none of %d values", len(v)), nil
 	case *Func:
 		if v != nil && v.Store() != nil {
 			if t := v.inproc().Type(); want.Kind == KindFunc && sameClasses(&want.Func, t.Params, t.Results) {
