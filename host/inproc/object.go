@@ -40,6 +40,9 @@ func (o *Object) Type() *ObjectType {
 	return o.typ
 }
 
+// Is reports whether the object is of exactly the type t.
+func (o *Object) Is(t *ObjectType) bool { return o.number() == t.number.number }
+
 // Same reports whether both are references to one object.
 func (o *Object) Same(x *Object) bool { return o.store == x.store && o.word == x.word }
 

@@ -39,6 +39,8 @@ type call struct {
 	store *inproc.Store
 	args  []uint64
 	limit uint64
+	// arrays is the type of arrays of code units, for the functions that take one.
+	arrays *inproc.ObjectType
 }
 
 // trap is what the proposal calls one, as an error.
@@ -48,6 +50,7 @@ func (t trap) Error() string { return host.TrapCode(t).String() }
 
 const (
 	notString   = trap(abi.TrapCastFailure)
+	noArray     = trap(abi.TrapCastFailure)
 	nullArray   = trap(abi.TrapNullArray)
 	outOfBounds = trap(abi.TrapArrayOutOfBounds)
 	noCodePoint = trap(abi.TrapUnreachable)
@@ -77,12 +80,17 @@ func (c *call) both() (a, b []uint16, err error) {
 	return a, b, err
 }
 
-// array returns an argument that is an array, of the type of the import.
+// array returns an argument that is an array of code units. That the import has the right type does not say so: another module may import the function by a type that has all references.
 func (c *call) array(i int) (*inproc.Object, error) {
-	if o, ok := c.store.Extern(c.args[i]).(*inproc.Object); ok {
-		return o, nil
+	switch o := c.store.Extern(c.args[i]).(type) {
+	case nil:
+		return nil, nullArray
+	case *inproc.Object:
+		if o.Is(c.arrays) {
+			return o, nil
+		}
 	}
-	return nil, nullArray
+	return nil, noArray
 }
 
 // maxUnits is the most code units that a string may have.

@@ -22,14 +22,15 @@
 //
 // They do what the proposal says. Integers are without sign. What the proposal calls a trap ends the call with a *host.Trap, which no code catches:
 //
-//	cast failure                 a reference is no string, or null where that is not allowed (only equals takes null)
+//	cast failure                 a reference is no string, or null where that is not allowed (only equals takes null), or no array of code units
 //	null array reference         the array is null
 //	out of bounds array access   an index or range is not within the string or array, or the array is too short
 //	unreachable                  a number is no code point
 //
 // The strings that the functions have made and that compiled code can reach take at most Options.MaxMemory; what needs more ends with a *host.LimitError.
 //
-// A function is imported with exactly the type that the proposal gives it, whose array is (array (mut i16)), final and in a recursion group of its own.
+// A function is imported with the parameters and the result that the proposal gives it, whose array is (array (mut i16)), final and in a recursion group of its own. What the type of the function is declared as besides,
+// a subtype or part of a larger group, is not looked at.
 //
 // # Stability
 //

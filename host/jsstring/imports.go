@@ -85,11 +85,15 @@ func function(m *host.Module, d *host.ImportType, limit uint64) (any, error) {
 		if b.name != d.Name {
 			continue
 		}
-		if d.Type.Kind != host.KindFunc || !b.isOf(m, &d.Type.Func) {
+		if d.Type.Kind != host.KindFunc {
+			return nil, incompatible(d, "the type of the builtin")
+		}
+		arrays, ok := b.isOf(m, &d.Type.Func)
+		if !ok {
 			return nil, incompatible(d, "the type of the builtin")
 		}
 		return host.RawFunc{Params: general(d.Type.Func.Params), Results: general(d.Type.Func.Results), Func: func(c *host.Caller, args, results []uint64) error {
-			r, err := b.run(&call{(*inproc.Store)(c.Store()), args, limit})
+			r, err := b.run(&call{(*inproc.Store)(c.Store()), args, limit, arrays})
 			if t, ok := err.(trap); ok {
 				return &host.Trap{Code: host.TrapCode(t), Backtrace: c.Backtrace(), Inner: len(c.Frames())}
 			}
@@ -123,25 +127,33 @@ const (
 // typeSome is (ref extern).
 var typeSome = host.ValType(abi.ExternRef.NotNull())
 
-// isOf reports whether a type of a module is exactly that of the builtin.
-func (b *builtin) isOf(m *host.Module, t *host.FuncType) bool {
+// isOf reports whether a type of a module has the parameters and the result of the builtin, and returns the type of arrays among them, nil if there is none.
+func (b *builtin) isOf(m *host.Module, t *host.FuncType) (arrays *inproc.ObjectType, ok bool) {
 	if len(t.Params) != len(b.params) || len(t.Results) != 1 || t.Results[0] != b.result {
-		return false
+		return nil, false
 	}
 	for i, p := range t.Params {
-		if want := b.params[i]; want == typeArray && !isArray(m, p) || want != typeArray && want != p {
-			return false
+		switch want := b.params[i]; {
+		case want == typeArray:
+			if arrays = arrayOf(m, p); arrays == nil {
+				return nil, false
+			}
+		case want != p:
+			return nil, false
 		}
 	}
-	return true
+	return arrays, true
 }
 
-// isArray reports whether a type of a module is what typeArray stands for.
-func isArray(m *host.Module, t host.ValType) bool {
+// arrayOf returns what a type of a module refers to, if it is what typeArray stands for, and nil if not.
+func arrayOf(m *host.Module, t host.ValType) *inproc.ObjectType {
 	index, ok := t.TypeIndex()
 	if !ok || t.IsNotNull() {
-		return false
+		return nil
 	}
 	o, err := m.ObjectType(index)
-	return err == nil && (*inproc.ObjectType)(o).IsOnly(abi.TypeDef{Kind: abi.KindArray, Fields: []abi.FieldType{{Type: abi.I32, Packed: 16, Mutable: true}}})
+	if x := (*inproc.ObjectType)(o); err == nil && x.IsOnly(abi.TypeDef{Kind: abi.KindArray, Fields: []abi.FieldType{{Type: abi.I32, Packed: 16, Mutable: true}}}) {
+		return x
+	}
+	return nil
 }

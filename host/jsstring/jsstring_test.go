@@ -327,3 +327,51 @@ func TestMemory(t *testing.T) {
 	}
 	g.must("keep", 3, 1<<20)
 }
+
+// TestArraysOfOthers: another module that imports the functions by a type with all references cannot pass what is no array of code units.
+func TestArraysOfOthers(t *testing.T) {
+	m := compiled(t, `(module (type $a (array (mut i16)))
+		(import "wasm:js-string" "intoCharCodeArray" (func (param externref (ref null $a) i32) (result i32)))
+		(import "wasm:js-string" "fromCharCodeArray" (func (param (ref null $a) i32 i32) (result (ref extern)))))`)
+	s, err := waot.NewStore(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	imports, err := jsstring.Imports(s, m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := compiled(t, `(module (type $units (array (mut i16))) (type $bytes (array (mut i8))) (type $s (struct (field (mut i32)) (field (mut i32)))) (rec (type $other (array (mut i16))) (type (struct)))
+		(import "wasm:js-string" "intoCharCodeArray" (func $into (param externref anyref i32) (result i32)))
+		(import "wasm:js-string" "fromCharCodeArray" (func $from (param anyref i32 i32) (result (ref extern))))
+		(func $object (param i32) (result anyref)
+			(if (i32.eq (local.get 0) (i32.const 0)) (then (return (array.new_default $units (i32.const 8)))))
+			(if (i32.eq (local.get 0) (i32.const 1)) (then (return (array.new_default $bytes (i32.const 8)))))
+			(if (i32.eq (local.get 0) (i32.const 2)) (then (return (struct.new_default $s))))
+			(if (i32.eq (local.get 0) (i32.const 3)) (then (return (ref.i31 (i32.const 1)))))
+			(array.new_default $other (i32.const 8)))
+		(func (export "into") (param externref i32) (result i32) (call $into (local.get 0) (call $object (local.get 1)) (i32.const 0)))
+		(func (export "from") (param i32) (result externref) (call $from (call $object (local.get 0)) (i32.const 0) (i32.const 2))))`)
+	inst, err := s.Instantiate(context.Background(), other, imports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	into, err := inst.Func("into")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := inst.Func("from")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 5 {
+		var trap *waot.Trap
+		if _, err := into.Call(context.Background(), "text", int32(n)); (err == nil) != (n == 0) || err != nil && !errors.As(err, &trap) {
+			t.Errorf("into object %d: %v", n, err)
+		}
+		if _, err := from.Call(context.Background(), int32(n)); (err == nil) != (n == 0) || err != nil && !errors.As(err, &trap) {
+			t.Errorf("from object %d: %v", n, err)
+		}
+	}
+}
