@@ -139,6 +139,22 @@ func TestHeap(t *testing.T) {
 	}
 }
 
+// TestExceptionsBeforeObjects: exceptions are collected before there is an object, in a program that can make some.
+func TestExceptionsBeforeObjects(t *testing.T) {
+	module := wasm(t, `(module (type $s (struct (field i32))) (tag $t) (global $g (mut anyref) (ref.null any))
+		(func (export "_start") (local $n i32) (local $x exnref)
+			(loop $l
+				(block $h (result exnref) (try_table (catch_all_ref $h) (throw $t)) (unreachable))
+				(local.set $x)
+				(br_if $l (i32.lt_u (local.tee $n (i32.add (local.get $n) (i32.const 1))) (i32.const 20000))))
+			(global.set $g (struct.new $s (i32.const 1)))))`)
+	for _, target := range compile.Targets() {
+		if got := run(t, machine(t, target), "", build(t, target, module, new(program.Options))); got != (result{}) {
+			t.Errorf("%s: %+v", target, got)
+		}
+	}
+}
+
 // TestHeapAddresses: with too few addresses for a heap an executable says so.
 func TestHeapAddresses(t *testing.T) {
 	file := build(t, compile.HostTarget(), wasm(t, `(module (type $s (struct (field i32))) (func (export "_start") (drop (struct.new_default $s))))`), new(program.Options))

@@ -44,7 +44,7 @@ static void core_mark_objects(void)
 	struct heap *h = &core_objects;
 	if (!h->base)
 		return;
-	core_mark_words(h->base + heap_start(h->space), h->base + heap_state(h)->next);
+	core_mark_words(h->base + heap_start(h->space) + HEAP_LEAD, h->base + heap_state(h)->next); /* in front of the first object nothing is accessible before there is one */
 	for (uint32_t n = 0; n < h->num_large; n++)
 		core_mark_words(h->base + h->large[n].at, h->base + h->large[n].at + h->large[n].size);
 }
