@@ -65,8 +65,8 @@ const (
 	maxObjectRounds = 4
 	// maxVars bounds the number of variables, and with parameters that blocks have already, that of the parameters of a block.
 	maxVars = 1 << 12
-	// maxVarBlocks bounds the number of variables times that of blocks, varWork does so for each instruction.
-	maxVarBlocks, varWork = 1 << 18, 16
+	// maxVarPlaces bounds the number of variables times that of blocks and edges, varWork does so for each instruction.
+	maxVarPlaces, varWork = 1 << 18, 16
 )
 
 // replaceObjects makes values of the fields of objects that are not seen.
@@ -150,11 +150,13 @@ func (p *objectPass) fits(d *clif.InstData, m *madeObject) bool {
 // choose gives the objects that are not seen variables, as far as there may be so many; it reports whether there is one.
 func (p *objectPass) choose() (chosen bool) {
 	f := p.f
-	most := maxVars
-	for _, b := range f.Layout {
+	most, places := maxVars, len(f.Blocks) // a variable may be a parameter of each block, and an argument on each edge
+	for _, b := range p.o.cfg.Order() {
+		f.Stop.Poll()
 		most = min(most, maxParams-maxVars-int(f.Blocks[b].Params.Len))
+		places += len(p.o.cfg.Succs(b))
 	}
-	most = min(most, maxVarBlocks/len(f.Blocks), (varWork*len(f.Insts)+maxVars)/len(f.Blocks))
+	most = min(most, maxVarPlaces/places, (varWork*len(f.Insts)+maxVars)/places)
 	for n := range p.made {
 		m := &p.made[n]
 		fields := f.Mod.Types[m.typ].Fields
