@@ -17,7 +17,7 @@ type FieldType struct {
 	Type    ValType     // of the value; TypeI32 if it is packed
 	Packed  int         // how many bits of the value are kept: 8 or 16 if it is packed, and 0 for all
 	Mutable bool        // it may change
-	Object  *ObjectType // what a reference is to, if Type has the index of a type of structures or arrays; otherwise nil
+	Object  *ObjectType // what a reference is to, if Type has the index of a type of structures or arrays; otherwise nil, and if no store uses that type and the process has no room for it
 }
 
 // String returns the type as the text format has it, such as "(mut i8)", with a number for the index of a type.

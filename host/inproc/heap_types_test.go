@@ -312,3 +312,33 @@ func TestObjectTypesHeld(t *testing.T) {
 		t.Error("a type that nobody has is not forgotten")
 	}
 }
+
+// TestObjectTypeOfFullTable: the type of an object is known though the table of types is full, and the module that was the first to define it, with many others, is closed.
+func TestObjectTypeOfFullTable(t *testing.T) {
+	const shared = "(type $t (struct (field (mut i32)) (field (mut i64)) (field (mut f32)) (field (mut f64)) (field (mut f32))))"
+	first, err := inproc.NewStore(inproc.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	many := &heapHost{TB: t, s: first, level: opt.O0}
+	many.instantiate("(module " + shared + strings.TrimPrefix(marked(8888, 50), "(module "))
+	h := newHeapHost(t, inproc.Config{})
+	inst := h.instantiate("(module " + shared + `(func (export "make") (result externref) (extern.convert_any (struct.new_default $t))))`)
+	first.Close()
+	defer inproc.LimitTypes(0)()
+	f, err := inst.Func("make")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := make([]uint64, 1)
+	if err := f.Call(nil, r); err != nil {
+		t.Fatal(err)
+	}
+	o := h.s.Extern(r[0]).(*inproc.Object)
+	if typ := o.Type(); typ.Def() == nil || len(typ.Def().Fields) != 5 {
+		t.Fatal("the object has no type")
+	}
+	if w, err := o.Get(1); err != nil || w[0] != 0 {
+		t.Errorf("%v, %v", w, err)
+	}
+}

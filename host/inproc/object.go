@@ -2,6 +2,7 @@ package inproc
 
 import (
 	"errors"
+	"runtime"
 	"unsafe"
 	"weak"
 
@@ -158,7 +159,7 @@ func (o *Object) native(t *ObjectType, f abi.FieldType, word uint64) (uint64, er
 	if !f.Type.IsRef() {
 		return word, nil
 	}
-	w, ok := o.store.toNative(t.use.types.records.Own(f.Type), word)
+	w, ok := o.store.toNative(t.types.records.Own(f.Type), word)
 	if !ok {
 		return 0, ErrType
 	}
@@ -178,8 +179,8 @@ func Elements[T any](o *Object, first, n uint32) []T {
 
 // ObjectType is a type of structures or arrays, of which the process has one for all modules that define it, as long as Go code has it.
 type ObjectType struct {
-	// use is of the types of a module that defines it, as type index.
-	use    *typeUse
+	// types are those of a module that defines it, as type index.
+	types  *moduleTypes
 	index  uint32
 	number typeNumber
 	layout *abi.ObjectLayout
@@ -213,7 +214,7 @@ func (f *Func) ObjectType(index uint32) *ObjectType {
 		for i := range side.typed {
 			v := &side.typed[i]
 			if n, ok := side.types[v.index].TypeIndex(); ok && n == index {
-				return process.rows.of(process.rows.numberOf(v.typ.To).number)
+				return process.rows.ofDigest(v.typ.To)
 			}
 		}
 	}
@@ -222,26 +223,29 @@ func (f *Func) ObjectType(index uint32) *ObjectType {
 
 // Def returns the definition, in which indices are those of one of the modules that have it; nil for a type that is nil or zero.
 func (t *ObjectType) Def() *abi.TypeDef {
-	if t == nil || t.use == nil {
+	if t == nil || t.types == nil {
 		return nil
 	}
-	return &t.use.types.defs[t.index]
+	return &t.types.defs[t.index]
 }
 
-// At returns the type that has an index in the definition of t, nil if that is one of functions.
+// At returns the type that has an index in the definition of t, nil if that is one of functions. One that no store uses is nil, too, if the process has no room for it; supertypes of t are in use.
 func (t *ObjectType) At(index uint32) *ObjectType {
-	x, _ := process.rows.ofDefined(definedType{t.use.types, index}) // all types of its module are in use
+	x, _ := process.rows.ofDefined(definedType{t.types, index})
 	return x
 }
 
 // IsWithin reports whether t is u or a subtype of it.
 func (t *ObjectType) IsWithin(u *ObjectType) bool {
-	return process.rows.isWithin(t.number.number, u.number)
+	is := process.rows.isWithin(t.number.number, u.number)
+	runtime.KeepAlive(t) // the numbers are theirs as long
+	runtime.KeepAlive(u)
+	return is
 }
 
 // IsOnly reports whether t is what a definition says that has a recursion group of its own.
 func (t *ObjectType) IsOnly(def abi.TypeDef) bool {
-	return t.use.types.records.Digest(t.index) == abi.RecordsOf([]abi.TypeDef{def}, nil).Digest(0)
+	return t.types.records.Digest(t.index) == abi.RecordsOf([]abi.TypeDef{def}, nil).Digest(0)
 }
 
 // size returns how many bytes an object takes.

@@ -114,13 +114,6 @@ type moduleTypes struct {
 	// objects is what heaps know of them, nil before it is asked for, and layouts where fields are.
 	objects []gcheap.Type
 	layouts []*abi.ObjectLayout
-	use     weak.Pointer[typeUse]
-}
-
-// typeUse is a use of the types of a module that lasts as long as Go code has one of them.
-type typeUse struct {
-	types   *moduleTypes
-	numbers []typeNumber
 }
 
 // describe makes objects.
@@ -142,11 +135,6 @@ func (m *moduleTypes) describe() {
 func (t *typeRows) take(m *moduleTypes) ([]typeNumber, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.enter(m)
-}
-
-// enter is take; t.mu is held.
-func (t *typeRows) enter(m *moduleTypes) ([]typeNumber, error) {
 	if err := t.open(); err != nil {
 		return nil, err
 	}
@@ -156,24 +144,33 @@ func (t *typeRows) enter(m *moduleTypes) ([]typeNumber, error) {
 		if d.Kind == abi.KindFunc && !d.Open && !d.HasSuper {
 			continue
 		}
-		digest := m.records.Digest(uint32(i))
-		row, ok := t.rows[digest]
-		if !ok {
-			var super typeNumber
-			if d.HasSuper {
-				super = numbers[d.Super]
-			}
-			n, err := t.add(m, i, super)
-			if err != nil {
-				t.leave(m, numbers[:i])
-				return nil, err
-			}
-			row.typeNumber = n
+		var super typeNumber
+		if d.HasSuper {
+			super = numbers[d.Super]
 		}
-		row.users++
-		t.rows[digest], numbers[i] = row, row.typeNumber
+		var err error
+		if numbers[i], err = t.enterType(m, i, super); err != nil {
+			t.leave(m, numbers[:i])
+			return nil, err
+		}
 	}
 	return numbers, nil
+}
+
+// enterType counts a use of type i of a module, of which the supertype has a number already. The error is only for what is not in use yet.
+func (t *typeRows) enterType(m *moduleTypes, i int, super typeNumber) (typeNumber, error) {
+	digest := m.records.Digest(uint32(i))
+	row, ok := t.rows[digest]
+	if !ok {
+		n, err := t.add(m, i, super)
+		if err != nil {
+			return typeNumber{}, err
+		}
+		row.typeNumber = n
+	}
+	row.users++
+	t.rows[digest] = row
+	return row.typeNumber, nil
 }
 
 // give ends the use of what take has returned.
@@ -186,18 +183,27 @@ func (t *typeRows) give(m *moduleTypes, numbers []typeNumber) {
 // leave is give; t.mu is held.
 func (t *typeRows) leave(m *moduleTypes, numbers []typeNumber) {
 	for i, n := range numbers {
-		if n.number == 0 {
-			continue
+		if n.number != 0 {
+			t.leaveType(m, i, n)
 		}
-		digest := m.records.Digest(uint32(i))
-		row := t.rows[digest]
-		if row.users--; row.users > 0 {
-			t.rows[digest] = row
-			continue
-		}
-		delete(t.rows, digest)
-		t.remove(n)
 	}
+	t.clearUnused()
+}
+
+// leaveType ends a use of a type with a number, behind which clearUnused comes.
+func (t *typeRows) leaveType(m *moduleTypes, i int, n typeNumber) {
+	digest := m.records.Digest(uint32(i))
+	row := t.rows[digest]
+	if row.users--; row.users > 0 {
+		t.rows[digest] = row
+		return
+	}
+	delete(t.rows, digest)
+	t.remove(n)
+}
+
+// clearUnused makes the table a new one if there are no rows any more.
+func (t *typeRows) clearUnused() {
 	if len(t.rows) == 0 && t.places.next > rowsStep/4 { // less is not worth it
 		t.clear()
 	}
@@ -307,6 +313,18 @@ func (t *typeRows) kindOf(number uint32) abi.TypeKind {
 func (t *typeRows) of(number uint32) *ObjectType {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.ofNumber(number)
+}
+
+// ofDigest is of for what a digest stands for.
+func (t *typeRows) ofDigest(d abi.Digest) *ObjectType {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ofNumber(t.rows[d].number)
+}
+
+// ofNumber is of; t.mu is held.
+func (t *typeRows) ofNumber(number uint32) *ObjectType {
 	if uint64(number) >= uint64(len(t.objects.Index)) {
 		return nil
 	}
@@ -314,7 +332,7 @@ func (t *typeRows) of(number uint32) *ObjectType {
 	if d.types == nil {
 		return nil
 	}
-	x, _ := t.describe(d) // it is in use, so it needs no place
+	x, _ := t.describe(d) // it is in use, with its supertypes, so it needs no place
 	return x
 }
 
@@ -328,32 +346,73 @@ func (t *typeRows) ofDefined(d definedType) (*ObjectType, error) {
 	return t.describe(d)
 }
 
-// describe returns the one there is for equal types. As long as Go code has it, all types of the module that it is of are in use. t.mu is held.
+// describe returns the one there is for equal types. As long as Go code has it, the type and its supertypes are in use. t.mu is held.
 func (t *typeRows) describe(d definedType) (*ObjectType, error) {
 	digest := d.types.records.Digest(d.index)
 	if x := t.described[digest].Value(); x != nil {
 		return x, nil
 	}
-	use := d.types.use.Value()
-	if use == nil {
-		numbers, err := t.enter(d.types)
-		if err != nil {
-			return nil, err
-		}
-		use = &typeUse{d.types, numbers}
-		d.types.use = weak.Make(use)
-		runtime.AddCleanup(use, func(u typeUse) { t.give(u.types, u.numbers) }, *use)
+	use, err := t.enterChain(d)
+	if err != nil {
+		return nil, err
 	}
 	if d.types.layouts == nil {
 		d.types.describe()
 	}
-	x := &ObjectType{use: use, index: d.index, number: use.numbers[d.index], layout: d.types.layouts[d.index]}
+	x := &ObjectType{types: d.types, index: d.index, number: use.numbers[len(use.numbers)-1], layout: d.types.layouts[d.index]}
+	runtime.AddCleanup(x, t.giveChain, use)
 	if t.described == nil {
 		t.described = map[abi.Digest]weak.Pointer[ObjectType]{}
 	}
 	t.described[digest] = weak.Make(x)
 	runtime.AddCleanup(x, t.forget, digest)
 	return x, nil
+}
+
+// typeChain is a use of a type of a module and of its supertypes, the furthest first.
+type typeChain struct {
+	types   *moduleTypes
+	indices []int
+	numbers []typeNumber
+}
+
+// enterChain counts a use of a type and its supertypes.
+func (t *typeRows) enterChain(d definedType) (typeChain, error) {
+	use := typeChain{types: d.types}
+	if err := t.open(); err != nil {
+		return use, err
+	}
+	for i := int(d.index); ; i = int(d.types.defs[i].Super) {
+		use.indices = append(use.indices, i)
+		if !d.types.defs[i].HasSuper {
+			break
+		}
+	}
+	slices.Reverse(use.indices)
+	var n typeNumber
+	for _, i := range use.indices {
+		var err error
+		if n, err = t.enterType(d.types, i, n); err != nil {
+			t.leaveChain(use)
+			return use, err
+		}
+		use.numbers = append(use.numbers, n)
+	}
+	return use, nil
+}
+
+// giveChain ends the use that enterChain began, and leaveChain does so while t.mu is held.
+func (t *typeRows) giveChain(use typeChain) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.leaveChain(use)
+}
+
+func (t *typeRows) leaveChain(use typeChain) {
+	for k, n := range use.numbers {
+		t.leaveType(use.types, use.indices[k], n)
+	}
+	t.clearUnused()
 }
 
 // forget notes that Go code does not have a type any more, unless it has asked for it again.

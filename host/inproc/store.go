@@ -108,13 +108,13 @@ type Store struct {
 	tables      []*Table
 	modules     []*Module
 	refs        references
-	heap        *heap             // nil before there is an instance that has to do with it
-	typesOf     map[*Module]bool  // the modules whose types have numbers because of the store; nil if there are none
-	typeUses    map[*typeUse]bool // of the types of objects that Go code has made; nil if there are none
-	funcs       []funcRun         // all functions, by their words
-	hostRoom    []Func            // for the next functions of the host
-	described   map[uintptr]*Func // by descriptor, those that compiled code has shown
-	tags        map[uintptr]*Tag  // by what stands for them
+	heap        *heap                // nil before there is an instance that has to do with it
+	typesOf     map[*Module]bool     // the modules whose types have numbers because of the store; nil if there are none
+	typeUses    map[*ObjectType]bool // the types of objects that Go code has made; nil if there are none
+	funcs       []funcRun            // all functions, by their words
+	hostRoom    []Func               // for the next functions of the host
+	described   map[uintptr]*Func    // by descriptor, those that compiled code has shown
+	tags        map[uintptr]*Tag     // by what stands for them
 	used        usage
 
 	// slabs hold type records, descriptors and globals of the host.

@@ -106,9 +106,9 @@ func (s *Store) leaveTypes() {
 // useType makes a type stay in use until the store is closed.
 func (s *Store) useType(t *ObjectType) {
 	if s.typeUses == nil {
-		s.typeUses = map[*typeUse]bool{}
+		s.typeUses = map[*ObjectType]bool{}
 	}
-	s.typeUses[t.use] = true
+	s.typeUses[t] = true
 }
 
 // takeNumbers counts a store that uses the types of the module, of which the first makes them have numbers.
