@@ -303,19 +303,20 @@ func TestHeapScript(t *testing.T) {
 	scripts["full"] = full
 	pair := newScriptHeap(t, 1<<20, false).types[scriptPair]
 	for name, spoil := range map[string]func(s *scriptHeap){
-		"nothing":                    func(s *scriptHeap) {},
-		"a root into the guard":      func(s *scriptHeap) { s.set(0, 16) },
-		"a root that is not aligned": func(s *scriptHeap) { s.add(0, 4) },
-		"a root behind all objects":  func(s *scriptHeap) { s.add(1, 24) },
-		"a root to the other space":  func(s *scriptHeap) { s.set(0, 1<<30) },
-		"a root to no large object":  func(s *scriptHeap) { s.set(0, 2<<30) },
-		"a root into a large object": func(s *scriptHeap) { s.set(0, 2<<30+16) },
-		"a field":                    func(s *scriptHeap) { s.put(0, int32(pair.Refs[0]), 8) },
-		"a type":                     func(s *scriptHeap) { s.put(0, abi.ObjectType, scriptTypes) },
-		"no type":                    func(s *scriptHeap) { s.put(0, abi.ObjectType, 0) },
-		"the length of an array":     func(s *scriptHeap) { s.put(1, 0, 1<<30) },
-		"a length that wraps":        func(s *scriptHeap) { s.put(1, 0, 1<<32-1) },
-		"a type of a large object":   func(s *scriptHeap) { s.put(2, abi.ObjectType, scriptTypes) },
+		"nothing":                      func(s *scriptHeap) {},
+		"a root into the guard":        func(s *scriptHeap) { s.set(0, 16) },
+		"a root that is not aligned":   func(s *scriptHeap) { s.add(0, 4) },
+		"a root behind all objects":    func(s *scriptHeap) { s.add(1, 24) },
+		"a root to the other space":    func(s *scriptHeap) { s.set(0, 1<<30) },
+		"a root to no large object":    func(s *scriptHeap) { s.set(0, 2<<30) },
+		"a root into a large object":   func(s *scriptHeap) { s.set(0, 2<<30+16) },
+		"a field":                      func(s *scriptHeap) { s.put(0, int32(pair.Refs[0]), 8) },
+		"a type":                       func(s *scriptHeap) { s.put(0, abi.ObjectType, scriptTypes) },
+		"no type":                      func(s *scriptHeap) { s.put(0, abi.ObjectType, 0) },
+		"the length of an array":       func(s *scriptHeap) { s.put(1, 0, 1<<30) },
+		"a length that wraps":          func(s *scriptHeap) { s.put(1, 0, 1<<32-1) },
+		"the length of a large object": func(s *scriptHeap) { s.put(2, 0, 1<<29) },
+		"a type of a large object":     func(s *scriptHeap) { s.put(2, abi.ObjectType, scriptTypes) },
 		"more than there was": func(s *scriptHeap) { // objects within each other
 			s.make(scriptBytes, 60_000)
 			for at := range int32(100) {

@@ -1,6 +1,7 @@
 package gcheap
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"sort"
@@ -202,10 +203,16 @@ func (c *collector) mark(at uint64) {
 		c.err = corrupt("a reference 0x%x to no large object", at)
 		return
 	}
-	if o := &c.large[i]; !o.marked {
-		o.marked = true
-		c.pending = append(c.pending, i)
+	o := &c.large[i]
+	if o.marked {
+		return
 	}
+	if size, err := c.size(at); err != nil || size+lead > o.size {
+		c.err = cmp.Or(err, corrupt("a large object at 0x%x of %d bytes", at, size))
+		return
+	}
+	o.marked = true
+	c.pending = append(c.pending, i)
 }
 
 // drain looks at the objects of the new space that have not been looked at, until it meets an error. What it does itself for small structures is what look does.
@@ -260,7 +267,7 @@ func (c *collector) look(at uint64) uint64 {
 // narrow updates references that lie side by side.
 func (c *collector) narrow(at uint64, n uint32) {
 	base, fromStart, fromSize := c.base, c.fromStart, c.fromSize
-	for end := at + 4*uint64(n); at < end; at += 4 {
+	for end := at + 4*uint64(n); at < end && c.err == nil; at += 4 {
 		slot := (*uint32)(unsafe.Add(base, at))
 		from := uint64(*slot)
 		if from-fromStart >= fromSize || from%Align != 0 {

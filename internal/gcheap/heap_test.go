@@ -473,6 +473,12 @@ func TestCorrupt(t *testing.T) {
 		"a type":                     func(m *mutator) { m.h.put32(m.roots[0]+typeAt, 77) },
 		"the length of an array":     func(m *mutator) { m.h.put32(m.roots[1], 1<<30) },
 		"no type":                    func(m *mutator) { m.h.put32(m.roots[0]+typeAt, 0) },
+		"the length of a large array": func(m *mutator) {
+			if err := m.alloc(refsType, 2*LargeSize/4); err != nil {
+				panic(err)
+			}
+			m.h.put32(m.roots[2], 1<<29)
+		},
 	} {
 		var state State
 		m := &mutator{T: t, Rand: rand.New(rand.NewPCG(1, 1)), h: New(newMemory(t), &state, 1<<20)}

@@ -111,7 +111,7 @@ static uint64_t heap_used(struct heap *h) { return heap_state(h)->next - heap_st
 enum { HEAP_WHOLE, HEAP_NOT_LARGE, HEAP_UNALIGNED, HEAP_OUTSIDE, HEAP_NO_TYPE, HEAP_TOO_LONG, HEAP_TOO_MUCH };
 static const char heap_texts[][48] = {
 	"nothing", "a reference to no large object", "a reference that is not aligned", "a reference that is not to the space of objects", "an object of no type",
-	"an object that is longer than the space", "more is reached than there was",
+	"an object that is longer than it can be", "more is reached than there was",
 };
 
 /* heap_is_corrupt notes what is wrong, unless something was before. */
@@ -159,10 +159,15 @@ static void heap_mark(struct heap *h, uint64_t at)
 		heap_is_corrupt(h, HEAP_NOT_LARGE, at);
 		return;
 	}
-	if (!h->large[low].marked) {
-		h->large[low].marked = true;
-		h->pending[h->num_pending++] = low;
+	if (h->large[low].marked)
+		return;
+	const struct heap_type *t = heap_type_at(h, at);
+	if (!t || heap_size_of(t, heap_length(h, t, at)) + HEAP_LEAD > h->large[low].size) {
+		heap_is_corrupt(h, t ? HEAP_TOO_LONG : HEAP_NO_TYPE, at);
+		return;
 	}
+	h->large[low].marked = true;
+	h->pending[h->num_pending++] = low;
 }
 
 /* heap_elsewhere sees to a reference that is not to the space that objects leave: to a large object, a small integer or nothing. */

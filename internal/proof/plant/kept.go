@@ -303,7 +303,7 @@ var kept = []keptFault{
 	{"host/inproc/object.go", "h.objects = append(h.objects, weak.Make(o))", "_, _ = weak.Make(o), h", heaps},
 	{"host/inproc/object.go", "return 0, ErrType\n\t}\n\treturn w, nil", "_ = ok\n\t}\n\treturn w, nil", objectsOfGo},
 	{"host/inproc/object.go", "uintptr(t.layout.Elem)*uintptr(i)", "uintptr(t.Def().Fields[0].ObjectBytes())*uintptr(i)", objectsOfGo},
-	{"host/inproc/object.go", "return process.rows.isWithin(t.number.number, u.number)", "return process.rows.isWithin(u.number.number, t.number)", objectsOfGo},
+	{"host/inproc/object.go", "is := process.rows.isWithin(t.number.number, u.number)", "is := process.rows.isWithin(u.number.number, t.number)", objectsOfGo},
 	{"host/object.go", "uint64(first)+uint64(e.len()) > uint64(n)", "uint64(first) > uint64(n)", objectsOfGo},
 	{"host/object.go", "err == nil && !f.Mutable", "err != nil && !f.Mutable", objectsOfGo},
 	{"host/inproc/refs_weight.go", "\t\ts.collectRefs()\n", "", jsStrings},
