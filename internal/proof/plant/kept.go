@@ -335,7 +335,7 @@ var kept = []keptFault{
 	{"host/inproc/process_types_places.go", "p.push(number+size, have-size)", "_ = have", heaps},
 	{"host/inproc/store_heap.go", "m.types[i].Store(nil)", "_ = i", heaps},
 	{"host/inproc/store.go", "\ts.leaveTypes()\n", "\t_ = s.typesOf\n", heaps},
-	{"host/inproc/call_func.go", "exit == 0 && s.callEnded()", "exit == 0 && s.callEnded() && false", heaps},
+	{"host/inproc/call_func.go", "exit == 0 && s.callEnded()", "exit == 0 && s.callEnded() && false", run{pkg: "host/inproc", pattern: "TestHeapCancelled"}},
 	{"host/inproc/call_trap.go", " || s.heap.hasNull(c.faultAddr)", "", heaps},
 	{"host/inproc/store_heap.go", "s.heap.SetTypes(process.rows.known())\n\t\treturn nil\n\t}\n\tif err", "return nil\n\t}\n\tif err", heaps},
 	{"internal/gcheap/heap.go", "\tif h.Torture {\n\t\th.End = 0\n\t}\n", "", run{pkg: "internal/gcheap", pattern: "TestOpen"}},
