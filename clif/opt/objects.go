@@ -2,6 +2,7 @@ package opt
 
 import (
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/analysis"
 	"github.com/waot-project/waot/clif/rewrite"
 	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/stop"
@@ -328,28 +329,16 @@ func (p *objectPass) atStart(b clif.Block, v uint32) (x clif.Value) {
 
 // meet gives b a parameter for v.
 func (p *objectPass) meet(b clif.Block, v uint32) clif.Value {
-	f := p.f
-	params := &f.Blocks[b].Params
-	x := clif.Value(len(f.Values))
-	f.Values = append(stop.Room(f.Stop, f.Values), clif.ValueData{Type: clif.TypeOf(p.vars[v].field.Type), Kind: clif.ValueParam, Num: uint16(params.Len), Def: uint32(b)})
-	f.AppendList(params, uint32(x))
 	p.pending = append(p.pending, varParam{b, v})
-	return x
+	return addParam(p.f, b, clif.TypeOf(p.vars[v].field.Type))
 }
 
 // fill appends the arguments of a parameter to the edges. Parameters of a block are filled in the order in which it got them.
 func (p *objectPass) fill(x varParam) {
-	last := clif.NoTarget
-	for _, e := range p.o.cfg.Preds(x.block) {
-		p.f.Stop.Poll()
-		if e.Target == last {
-			continue // both edges of a branch
+	p.o.addArgs(p.f, x.block, func(e analysis.Edge) clif.Value {
+		if arg := p.value(p.ends[int(e.From)*len(p.vars)+int(x.v)], x.v); arg != clif.NoValue {
+			return arg
 		}
-		last = e.Target
-		arg := p.value(p.ends[int(e.From)*len(p.vars)+int(x.v)], x.v)
-		if arg == clif.NoValue {
-			arg = p.atStart(e.From, x.v)
-		}
-		p.f.AppendList(&p.f.Targets[e.Target].Args, uint32(arg))
-	}
+		return p.atStart(e.From, x.v)
+	})
 }

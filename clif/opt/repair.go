@@ -2,6 +2,7 @@ package opt
 
 import (
 	"github.com/waot-project/waot/clif"
+	"github.com/waot-project/waot/clif/analysis"
 	"github.com/waot-project/waot/internal/stop"
 )
 
@@ -110,25 +111,34 @@ func (r *ssaRepair) on(t clif.Target, v clif.Value) clif.Value {
 
 // meet gives b a parameter for v.
 func (r *ssaRepair) meet(b clif.Block, v clif.Value) clif.Value {
-	f := r.f
-	bd := &f.Blocks[b]
-	x := clif.Value(len(f.Values))
-	f.Values = append(stop.Room(f.Stop, f.Values), clif.ValueData{Type: f.TypeOf(v), Kind: clif.ValueParam, Num: uint16(bd.Params.Len), Def: uint32(b)})
-	f.AppendList(&bd.Params, uint32(x))
 	r.pending = append(r.pending, newParam{b, v})
-	return x
+	return addParam(r.f, b, r.f.TypeOf(v))
 }
 
 // fill appends the arguments of p to the edges. Parameters of a block are filled in the order in which it got them.
 func (r *ssaRepair) fill(p newParam) {
+	r.o.addArgs(r.f, p.block, func(e analysis.Edge) clif.Value { return r.at(e.From, r.on(e.Target, p.v)) })
+}
+
+// addParam gives block b another parameter, of type t, which has no arguments yet.
+func addParam(f *clif.Func, b clif.Block, t clif.Type) clif.Value {
+	bd := &f.Blocks[b]
+	x := clif.Value(len(f.Values))
+	f.Values = append(stop.Room(f.Stop, f.Values), clif.ValueData{Type: t, Kind: clif.ValueParam, Num: uint16(bd.Params.Len), Def: uint32(b)})
+	f.AppendList(&bd.Params, uint32(x))
+	return x
+}
+
+// addArgs appends an argument to each edge into b. arg may add parameters, but no edges.
+func (o *Optimizer) addArgs(f *clif.Func, b clif.Block, arg func(e analysis.Edge) clif.Value) {
 	last := clif.NoTarget
-	for _, e := range r.o.cfg.Preds(p.block) {
-		r.f.Stop.Poll()
+	for _, e := range o.cfg.Preds(b) {
+		f.Stop.Poll()
 		if e.Target == last {
 			continue // both edges of a branch
 		}
 		last = e.Target
-		x := r.at(e.From, r.on(e.Target, p.v))
-		r.f.AppendList(&r.f.Targets[e.Target].Args, uint32(x))
+		x := arg(e)
+		f.AppendList(&f.Targets[e.Target].Args, uint32(x))
 	}
 }
