@@ -224,3 +224,55 @@ func TestObjectHandles(t *testing.T) {
 		}
 	}
 }
+
+// TestPrivateTags: Go programs get at what exceptions refer to if their module exports the tag. Others pass through Go code unchanged, and have numbers and values of Go.
+func TestPrivateTags(t *testing.T) {
+	const text = `(module
+		(type $box (struct (field (mut i32)))) (type $f (func))
+		(import "env" "again" (func $again (param exnref) (result exnref)))
+		(import "env" "throw" (func $throw (param exnref)))
+		(tag $public (export "tag") (param (ref $box))) (tag $box (param i32 (ref $box))) (tag $func (param (ref null $f))) (tag $exn (param exnref)) (tag $number (param i32)) (tag $value (param externref))
+		(func (export "public") (throw $public (struct.new $box (i32.const 1))))
+		(func (export "box") (throw $box (i32.const 2) (struct.new $box (i32.const 3))))
+		(func (export "func") (throw $func (ref.null $f)))
+		(func (export "exn") (throw $exn (ref.null exn)))
+		(func (export "number") (throw $number (i32.const 4)))
+		(func (export "value") (param externref) (throw $value (local.get 0)))
+		(func (export "through") (result i32) (local $x exnref)
+			(local.set $x (block $thrown (result exnref) (try_table (catch_all_ref $thrown) (throw $box (i32.const 2) (struct.new $box (i32.const 3)))) (unreachable)))
+			(block $caught (result i32 (ref $box)) (try_table (catch $box $caught) (call $throw (call $again (local.get $x)))) (unreachable))
+			(i32.add (struct.get $box 0))))`
+	ctx := context.Background()
+	s, err := waot.NewStore(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	inst, err := s.Instantiate(ctx, typedModule(t, text), waot.Imports{"env": {
+		"again": func(x *waot.Exception) *waot.Exception { return x },
+		"throw": func(x *waot.Exception) error { return x },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(name string, args ...any) ([]any, error) {
+		f, err := inst.Func(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Call(ctx, args...)
+	}
+	for name, want := range map[string]int{"public": 1, "box": -1, "func": -1, "exn": -1, "number": 1, "value": 1} {
+		var args []any
+		if name == "value" {
+			args = []any{"a Go value"}
+		}
+		var x *waot.Exception
+		if _, err := call(name, args...); !errors.As(err, &x) || (x.Tag() == nil) != (want < 0) || len(x.Args()) != max(want, 0) || len(x.Backtrace()) == 0 {
+			t.Errorf("%s: %v, tag %v, %v", name, err, x.Tag(), x.Args())
+		}
+	}
+	if r, err := call("through"); err != nil || r[0] != int32(5) {
+		t.Error(r, err)
+	}
+}

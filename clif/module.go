@@ -116,6 +116,8 @@ type GlobalDecl struct {
 	Init uint64
 	// Fixed globals hold Init, which nothing changes.
 	Fixed bool
+	// Made, if it is not nil, is the structure that the init function has made for a global that nothing changes.
+	Made *ConstObject
 }
 
 // MemoryDecl declares a linear memory with 32-bit addresses and 64 KiB pages.
@@ -229,6 +231,8 @@ type Module struct {
 	NumImportedFuncs int
 	// HasNonzero says that FuncDecl.Nonzero of a function may be set.
 	HasNonzero bool
+	// Held is what is in fields that never change, by type and field, as HeldBy has it. It is nil where objects may come from outside, and for types of which nothing is known.
+	Held [][]Held
 }
 
 // HasHeap reports whether the module defines a type of structures or arrays, or one of functions that is more than its signature, or has references of such types.

@@ -165,6 +165,9 @@ func (n *inlining) keep(i uint32, b *inline.Body) {
 // of the function has not been inlined.
 func (w *worker) midEnd(i uint32) (idle bool, err error) {
 	n := w.d.inlining
+	if err := w.opt.Begin(&w.f, w.d.opt.OptLevel); err != nil {
+		return false, err
+	}
 	if n == nil || clif.FuncIndex(i) == w.d.cm.InitFunc() { // it runs once, and immutable globals change in it
 		return false, w.opt.Run(&w.f, w.d.opt.OptLevel)
 	}

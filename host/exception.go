@@ -72,15 +72,20 @@ func NewException(tag *Tag, args ...any) (x *Exception, err error) {
 
 func (x *Exception) inproc() *inproc.Exception { return (*inproc.Exception)(x) }
 
-// Tag returns the tag; nil for a nil or zero Exception.
+// Tag returns the tag; nil for a nil or zero Exception, and for one whose arguments nobody gets at: those of a tag that its module neither imports nor exports, with references other than
+// externrefs. JavaScript does not get at them either, and compiled code may rely on it that its objects are its own.
 func (x *Exception) Tag() *Tag {
 	if x == nil {
 		return nil
 	}
-	return (*Tag)(x.inproc().Tag())
+	tag := x.inproc().Tag()
+	if tag == nil || tag.IsPrivate() {
+		return nil
+	}
+	return (*Tag)(tag)
 }
 
-// Args returns the arguments, of the types of Tag().Params().
+// Args returns the arguments, of the types of Tag().Params(); none if there is no tag.
 func (x *Exception) Args() []Value {
 	if x.Tag() == nil {
 		return nil
@@ -162,7 +167,7 @@ func exceptionWord(s *inproc.Store, x *Exception) (uint64, error) {
 	switch {
 	case x == nil:
 		return 0, nil
-	case x.Tag() == nil || x.Tag().inproc().Store() != s:
+	case x.inproc().Tag() == nil || x.inproc().Tag().Store() != s:
 		return 0, detail(ErrType, "the exception belongs to another store")
 	}
 	return s.ExternRef(x.inproc()), nil

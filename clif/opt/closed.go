@@ -13,16 +13,91 @@ func ruleGlobal(c *folder, d *clif.InstData) (clif.Value, bool) {
 	if !g.Fixed || g.Type == clif.V128 || !c.may(RuleGlobalFixed) {
 		return none, false
 	}
-	k := clif.InstData{Op: clif.OpIconst, Type: g.Type, Imm: g.Init}
-	switch g.Type {
+	bits := g.Init
+	if g.Type.IsInt() {
+		bits = c.trunc(g.Type, bits)
+	}
+	return c.make1(constOf(g.Type, bits), g.Type), false
+}
+
+// constOf returns a constant of type t: of references, null.
+func constOf(t clif.Type, bits uint64) clif.InstData {
+	k := clif.InstData{Op: clif.OpIconst, Type: t, Imm: bits}
+	switch t {
 	case clif.F32, clif.F64:
 		k.Op = clif.OpFconst
 	case clif.Ref, clif.FuncRef:
 		k.Op = clif.OpRefNull
-	default:
-		k.Imm = c.trunc(g.Type, k.Imm)
 	}
-	return c.make1(k, g.Type), false
+	return k
+}
+
+// maxConstPath is how many structures of a constant expression may be in each other for what the innermost holds to be known.
+const maxConstPath = 4
+
+// constObject returns the structure that v refers to, if a constant expression has made it for a global that nothing changes.
+func (c *folder) constObject(v clif.Value) *clif.ConstObject { return c.constPath(v, maxConstPath) }
+
+// constPath is constObject through at most so many fields.
+func (c *folder) constPath(v clif.Value, fields int) *clif.ConstObject {
+	switch in := c.def(v); {
+	case in == nil || !c.immutable:
+	case in.Op == clif.OpGlobalGet:
+		return c.f.Mod.Globals[in.Aux].Made
+	case in.Op == clif.OpStructGet && fields > 0:
+		if field, _ := c.fieldOf(c.constPath(in.ArgA(), fields-1), in); field.Kind == clif.ConstMade {
+			return field.Object
+		}
+	}
+	return nil
+}
+
+// fieldOf returns what d, which reads a field, reads of o, if that never changes.
+func (c *folder) fieldOf(o *clif.ConstObject, d *clif.InstData) (field clif.ConstField, ok bool) {
+	m := c.f.Mod
+	switch {
+	case o == nil || m.Types[d.Aux].Fields[d.Imm].Mutable || !m.IsSubType(o.Type, d.Aux): // it is of another type only behind a cast that fails
+		return field, false
+	case o.Fields == nil:
+		return clif.ConstField{Kind: clif.ConstNumber}, true
+	}
+	return o.Fields[d.Imm], true
+}
+
+// ruleField: a field that never changes, of a structure that is known. The structure is there, so this does not trap.
+func ruleField(c *folder, d *clif.InstData) (clif.Value, bool) {
+	field, ok := c.fieldOf(c.constObject(d.ArgA()), d)
+	if !ok {
+		return none, false
+	}
+	packed := c.f.Mod.Types[d.Aux].Fields[d.Imm].Packed
+	k := clif.InstData{Type: d.Type, Aux: uint32(field.Bits)}
+	switch {
+	case field.Kind == clif.ConstFunc:
+		k.Op = clif.OpFuncAddr
+	case field.Kind == clif.ConstGlobal:
+		k.Op = clif.OpGlobalGet
+	case field.Kind != clif.ConstNumber || d.Type == clif.V128:
+		return none, false
+	default:
+		k = constOf(d.Type, c.extendedField(d.Op, packed, field.Bits))
+	}
+	if !c.may(RuleFieldFixed) {
+		return none, false
+	}
+	return c.make1(k, d.Type), false
+}
+
+// extendedField returns what op reads of a field that was given bits: of one that is packed, the low ones.
+func (c *folder) extendedField(op clif.Opcode, packed uint8, bits uint64) uint64 {
+	switch unused := 64 - packed; {
+	case packed == 0:
+		return bits
+	case op == clif.OpStructGetS:
+		return c.trunc(clif.I32, uint64(int64(bits<<unused)>>unused))
+	default:
+		return bits << unused >> unused
+	}
 }
 
 // entries returns the entries of the table that d reads, or nil if they are not known.

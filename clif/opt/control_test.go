@@ -82,7 +82,7 @@ func firingFuncs(t *testing.T) (funcs []*clif.Func) {
 	for _, c := range addressCases {
 		funcs = append(funcs, addressFunc(t, c.memory, c.src))
 	}
-	funcs = append(append(funcs, closedFuncs()...), heapFuncs(t)...)
+	funcs = append(append(append(funcs, closedFuncs()...), heapFuncs(t)...), heldFuncs(t, false)...)
 	for _, c := range unwindingCases {
 		funcs = append(funcs, unwindingFuncs(t, c.body, true)[2])
 	}
@@ -123,7 +123,7 @@ func TestEveryRule(t *testing.T) {
 			}
 			return nil
 		}
-		if err := errors.Join(o.Run(g, O1), o.Finish(g, O1)); err != nil {
+		if err := errors.Join(o.Begin(g, O1), o.Run(g, O1), o.Finish(g, O1)); err != nil {
 			t.Fatal(err)
 		}
 		n.add(ctl.Log)

@@ -95,7 +95,26 @@ func (l *liveness) walk(o *Optimizer, f *clif.Func) {
 // hasEffect reports whether d does anything besides computing its results.
 func (o *Optimizer) hasEffect(f *clif.Func, d *clif.InstData) bool {
 	e := d.Op.Info().Effects
-	return e&(effect.Traps|effect.Writes|effect.Calls|effect.Control) != 0 && (e != effect.Traps || !o.safeDivision(f, d))
+	return e&(effect.Traps|effect.Writes|effect.Calls|effect.Control) != 0 && (e != effect.Traps || !o.safeDivision(f, d)) && !(isFieldRead(d.Op) && isObject(f, d.ArgA()))
+}
+
+func isFieldRead(op clif.Opcode) bool { return isFieldAccess(op) && op != clif.OpStructSet }
+
+// isObject reports whether v is known not to be null: it was made here, or its type says so. The init function sees globals before they have what their types say.
+func isObject(f *clif.Func, v clif.Value) bool {
+	i := f.DefInst(v)
+	if i == clif.NoInst {
+		return false
+	}
+	switch d := &f.Insts[i]; d.Op {
+	case clif.OpStructNew:
+		return true
+	case clif.OpStructGet:
+		return f.Mod.Types[d.Aux].Fields[d.Imm].Type.IsNotNull()
+	case clif.OpGlobalGet:
+		return f.Index != f.Mod.InitFunc() && f.Mod.Globals[d.Aux].ValType().IsNotNull()
+	}
+	return false
 }
 
 // safeDivision reports whether d divides by a constant that cannot make it

@@ -240,7 +240,7 @@ var notSmallRules = map[Rule]string{
 	RuleLoadLow: "no arithmetic: memory", RuleAddressSum: "no arithmetic: memory",
 	RuleStoreSame: "no arithmetic: memory", RuleStoreOver: "no arithmetic: memory", RuleStoreBorn: "no arithmetic: objects", RuleCopySmall: "no arithmetic: memory", RuleFillSmall: "no arithmetic: memory", RuleEqualCheck: "no arithmetic: types of functions",
 	RuleTailSelf: "control flow", RuleNonzeroResult: "control flow", RuleThreadEdge: "control flow", RuleEdgesAgree: "control flow", RuleThreadTable: "control flow", RuleThreadBranch: "control flow", RuleParamSame: "control flow", RuleBranchSelect: "control flow",
-	RuleCountFromZero: "control flow", RuleExitValue: "control flow", RuleCopyResumed: "control flow", RuleObjectUnseen: "no arithmetic: objects", RuleAllocateInLine: "no arithmetic: objects",
+	RuleCountFromZero: "control flow", RuleExitValue: "control flow", RuleCopyResumed: "control flow", RuleObjectUnseen: "no arithmetic: objects", RuleCallHeld: "no arithmetic: what the module declares", RuleAllocateInLine: "no arithmetic: objects",
 	RuleByteCopy: "control flow", RuleByteFill: "control flow", RuleByteCompare: "control flow",
 }
 

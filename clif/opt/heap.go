@@ -7,10 +7,10 @@ import (
 
 // This file is what the pass fold knows of objects of the collected heap.
 
-// madeBy returns the instruction that has made what v refers to: an object or a small integer, or nil.
+// madeBy returns the instruction that has made what v refers to, an object or a small integer, or that reads a global whose structure is known; or nil.
 func (c *folder) madeBy(v clif.Value) *clif.InstData {
 	in := c.def(v)
-	if in != nil && (in.Op == clif.OpStructNew || in.Op == clif.OpArrayNew || in.Op == clif.OpRefI31) {
+	if in != nil && (in.Op == clif.OpStructNew || in.Op == clif.OpArrayNew || in.Op == clif.OpRefI31 || c.constObject(v) != nil) {
 		return in
 	}
 	return nil
@@ -27,12 +27,15 @@ func ruleArrayLen(c *folder, d *clif.InstData) (clif.Value, bool) {
 // ruleRefTest: the type of what was made here, or null.
 func ruleRefTest(c *folder, d *clif.InstData) (clif.Value, bool) {
 	c.tests = true
+	if v := c.testHeld(d); v != none {
+		return v, false
+	}
 	_, want := d.RefTestTypes()
 	is := false
 	if in := c.def(d.ArgA()); in != nil && in.Op == clif.OpRefNull {
 		is = !want.IsNotNull()
 	} else if in := c.madeBy(d.ArgA()); in != nil {
-		is = abi.Matches(c.typeMade(in), want, c.f.Mod.IsSubType)
+		is = abi.Matches(c.typeMade(in, d.ArgA()), want, c.f.Mod.IsSubType)
 	} else {
 		return none, false
 	}
@@ -45,12 +48,46 @@ func ruleRefTest(c *folder, d *clif.InstData) (clif.Value, bool) {
 	return constResult(c, clif.I32, 0)
 }
 
-// typeMade returns the type of what in, of madeBy, makes.
-func (c *folder) typeMade(in *clif.InstData) abi.ValType {
+// typeMade returns the type of v, which in, of madeBy, makes.
+func (c *folder) typeMade(in *clif.InstData, v clif.Value) abi.ValType {
+	t := in.Aux
 	if in.Op == clif.OpRefI31 {
 		return abi.I31Ref.NotNull()
 	}
-	return abi.RefToKind(c.f.Mod.Types[in.Aux].Kind, in.Aux).NotNull()
+	if o := c.constObject(v); o != nil {
+		t = o.Type
+	}
+	return abi.RefToKind(c.f.Mod.Types[t].Kind, t).NotNull()
+}
+
+// held returns what is in the field that in reads; in may be nil.
+func held(m *clif.Module, in *clif.InstData) clif.Held {
+	if in == nil || in.Op != clif.OpStructGet {
+		return clif.Held{Kind: clif.HeldAny}
+	}
+	return m.HeldBy(in.Aux, in.Imm)
+}
+
+// testHeld returns the result of the ref_test d if it tests a field in which only structures of one type are, and perhaps null, or NoValue.
+func (c *folder) testHeld(d *clif.InstData) clif.Value {
+	h, m := held(c.f.Mod, c.def(d.ArgA())), c.f.Mod
+	if h.Kind != clif.HeldObject || !c.immutable {
+		return none
+	}
+	_, want := d.RefTestTypes()
+	is := abi.Matches(abi.RefToKind(abi.KindStruct, h.Index).NotNull(), want, m.IsSubType)
+	null := h.Null && !want.IsNotNull()
+	switch {
+	case !c.may(RuleTestHeld):
+		return none
+	case !h.Null || is == null:
+		return c.iconst(clif.I32, boolBits(is))
+	}
+	isNull := c.make1(clif.InstData{Op: clif.OpRefIsNull, Type: clif.Ref, Args: [3]uint32{d.Args[0]}}, clif.I32)
+	if null {
+		return isNull
+	}
+	return c.make1(clif.InstData{Op: clif.OpIcmp, Type: clif.I32, Cond: uint8(clif.Eq), Args: [3]uint32{uint32(isNull), uint32(c.iconst(clif.I32, 0))}}, clif.I32)
 }
 
 // fieldWritten notes what a struct_set changes: a field of the same number, of an object that may be the same one, whose type may be a subtype of both.

@@ -39,12 +39,21 @@ type Pass struct {
 	run    func(*Optimizer, *clif.Func)
 	// again: only where dispatch has sent edges past tables, or past branches in a function that tests types, behind which one is decided then, or where objects has replaced some.
 	again bool
-	// late: where the function is not to be inlined any more, see Finish.
-	late bool
+	when  phase
 }
+
+// phase is when a pass runs.
+type phase uint8
+
+const (
+	inRun    phase = iota
+	inBegin        // before others are inlined in the function, see Begin
+	inFinish       // where the function is not to be inlined any more, see Finish
+)
 
 // passes is the order of the mid-end.
 var passes = [...]Pass{
+	{Name: "callees", Reason: "before what is called is inlined", run: nameCallees, when: inBegin},
 	{Name: "tails", Reason: "first: all others see the loops that it makes", run: loopTails},
 	{Name: "returns", Reason: "early: ways that nothing takes do not meet others", run: decideReturns},
 	{Name: "fold", Reason: "constants, identities, equal values, memory, branches: one walk over the dominator tree, definitions before uses", run: fold},
@@ -61,7 +70,7 @@ var passes = [...]Pass{
 	{Name: "dce", Reason: "the other passes leave unused instructions behind", run: removeDead},
 	{Name: "bytes", Reason: "late: a loop is seen as it is only when all that is superfluous is gone", run: widenBytes},
 	{Name: "exits", Reason: "behind all that looks at the variables of loops", run: exitValues},
-	{Name: "allocate", Reason: "late: nothing else knows the parts of struct_new", run: allocateInLine, late: true},
+	{Name: "allocate", Reason: "late: nothing else knows the parts of struct_new", run: allocateInLine, when: inFinish},
 }
 
 // Passes lists the passes in order. Passes of one name do the same.
@@ -96,22 +105,25 @@ type Optimizer struct {
 	allocate  allocatePass
 }
 
-// Run applies the passes of the level to f, but for those of Finish.
+// Begin applies to f the passes that are worth while only before Run and inlining.
+func (o *Optimizer) Begin(f *clif.Func, level Level) error { return o.apply(f, level, inBegin) }
+
+// Run applies the passes of the level to f, but for those of Begin and Finish.
 func (o *Optimizer) Run(f *clif.Func, level Level) error {
 	o.cfgValid, o.threaded = false, false
-	return o.apply(f, level, false)
+	return o.apply(f, level, inRun)
 }
 
 // Finish applies to f, to which Run has been applied last, the passes after which a body is not to be inlined: they take apart what the others know.
-func (o *Optimizer) Finish(f *clif.Func, level Level) error { return o.apply(f, level, true) }
+func (o *Optimizer) Finish(f *clif.Func, level Level) error { return o.apply(f, level, inFinish) }
 
-func (o *Optimizer) apply(f *clif.Func, level Level, late bool) error {
+func (o *Optimizer) apply(f *clif.Func, level Level, when phase) error {
 	if level == O0 {
 		return nil
 	}
 	for i := range passes {
 		p := &passes[i]
-		if p.late != late || p.again && !o.threaded {
+		if p.when != when || p.again && !o.threaded {
 			continue
 		}
 		p.run(o, f)

@@ -26,6 +26,7 @@ func ruleTable() (r [clif.NumOpcodes]rule) {
 	r[clif.OpTableSize] = ruleSize
 	r[clif.OpGlobalGet] = ruleGlobal
 	r[clif.OpTableGet] = ruleEntry
+	r[clif.OpStructGet], r[clif.OpStructGetS], r[clif.OpStructGetU] = ruleField, ruleField, ruleField
 	r[clif.OpRefIsNull] = ruleIsNull
 	r[clif.OpRefTest], r[clif.OpArrayLen] = ruleRefTest, ruleArrayLen
 	return r

@@ -140,15 +140,18 @@ const (
 	RuleSwizzleConst
 	RuleSizeFixed
 	RuleGlobalFixed
+	RuleFieldFixed
 	RuleEntryFixed
 	RuleBoundConst
 	RuleNullConst
 	RuleNullMade
 	RuleTestMade
+	RuleTestHeld
 	RuleLenMade
 	RuleSigConst
 	RuleSigOne
 	RuleCallKnown
+	RuleCallHeld
 	RuleEqual
 	RuleEqualCheck
 	RuleLoadKnown
@@ -401,15 +404,18 @@ var ruleDefs = [NumRules]ruleDef{
 	RuleSwizzleConst:    {Name: "swizzle-const", Pass: "fold", Row: "(vswizzle|vswizzle_mod x k) when all-lanes => shuffled", Types: onBytes},
 	RuleSizeFixed:       {Name: "size-fixed", Pass: "fold", Code: codeModule, What: "size of a memory or table that cannot grow => constant"},
 	RuleGlobalFixed:     {Name: "global-fixed", Pass: "fold", Code: codeModule, What: "a global that nothing changes => constant", Types: onNumber | onRef},
+	RuleFieldFixed:      {Name: "field-fixed", Pass: "fold", Code: codeModule, What: "a field that never changes, of a structure in a global that nothing changes => constant", Types: onNumber | onRef},
 	RuleEntryFixed:      {Name: "entry-fixed", Pass: "fold", Code: codeModule, What: "an entry, at a constant index, of a table that nobody writes => constant", Types: 1 << clif.FuncRef},
 	RuleBoundConst:      {Name: "bound-const", Pass: "fold", Row: "(bound k j) when below => k", Types: onWide},
 	RuleNullConst:       {Name: "null-const", Pass: "fold", Code: codeRef, What: "ref_is_null of a constant => constant", Types: onRef},
 	RuleNullMade:        {Name: "null-made", Pass: "fold", Code: codeRef, What: "ref_is_null of what was made here => 0", Types: 1 << clif.Ref},
 	RuleTestMade:        {Name: "test-made", Pass: "fold", Code: codeRef, What: "ref_test of what was made here, or null => constant", Types: onRef},
+	RuleTestHeld:        {Name: "test-held", Pass: "fold", Code: codeRef, What: "ref_test of a field in which only structures of one type are => constant, or whether it is null", Types: 1 << clif.Ref},
 	RuleLenMade:         {Name: "len-made", Pass: "fold", Code: codeRef, What: "array_len of array_new of n elements => n", Types: 1 << clif.I32},
 	RuleSigConst:        {Name: "sig-const", Pass: "fold", Code: codeModule, What: "sig_check of a constant => nothing, or a trap"},
 	RuleSigOne:          {Name: "sig-one", Pass: "fold", Code: codeModule, What: "sig_check of an entry of a table that nobody writes, all of the right type => trapif null"},
 	RuleCallKnown:       {Name: "call-known", Pass: "fold", Code: codeModule, What: "call_ref of func_addr f => call f"},
+	RuleCallHeld:        {Name: "call-held", Pass: "callees", What: "call_ref of a field in which only f is => call f"},
 	RuleEqual:           {Name: "equal", Pass: "fold", Code: codeEqual, What: "an instruction equal to one that dominates it => that", Types: onAny | onShapes},
 	RuleEqualCheck:      {Name: "equal-check", Pass: "fold", Code: codeEqual, What: "sig_check equal to one that dominates it => nothing"},
 	RuleLoadKnown:       {Name: "load-known", Pass: "fold", Code: codeMemory, What: "a read of what was read or written before => that", Types: onAny},

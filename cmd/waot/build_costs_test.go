@@ -13,7 +13,7 @@ import (
 )
 
 // buildStages are the stages of a module in which all occur.
-var buildStages = []string{"read", "decode", "plan", "translate", "inline", "tails", "returns", "fold", "branches", "dispatch", "params", "objects", "selects", "addresses", "dce", "bytes", "exits", "allocate",
+var buildStages = []string{"read", "decode", "plan", "translate", "inline", "callees", "tails", "returns", "fold", "branches", "dispatch", "params", "objects", "selects", "addresses", "dce", "bytes", "exits", "allocate",
 	"order", "lower", "regalloc", "check", "emit", "keep", "link", "file", "write"}
 
 // TestTime: build --time names all stages, what they have taken adds up, and the object is the same.

@@ -113,7 +113,7 @@ func hostProblem(p *problem, err error) bool {
 		describeTrap(p, trap)
 		return true
 	case errors.As(err, &thrown):
-		p.Kind, p.Reason = "exception", "uncaught wasm exception "+describeException(thrown)
+		p.Kind, p.Reason = "exception", "uncaught "+describeException(thrown)
 		p.within(thrown.Backtrace())
 		return true
 	case errors.As(err, &cancelled):
@@ -144,9 +144,13 @@ func describeTrap(p *problem, t *host.Trap) {
 // shownArgs is how many arguments of an exception are told.
 const shownArgs = 8
 
-// describeException returns the arguments of an exception.
+// describeException names an exception and its arguments: of those that are private to the module, the types.
 func describeException(x *host.Exception) string {
 	var texts []string
+	if x.Tag() == nil {
+		types, _, _ := strings.Cut(x.Error(), " in ") // before the function
+		return types
+	}
 	for _, a := range x.Args() {
 		if len(texts) == shownArgs {
 			texts = append(texts, "...")
@@ -154,7 +158,7 @@ func describeException(x *host.Exception) string {
 		}
 		texts = append(texts, argument(a))
 	}
-	return "(" + strings.Join(texts, ", ") + ")"
+	return "wasm exception (" + strings.Join(texts, ", ") + ")"
 }
 
 // argument returns a value as formatValue does.

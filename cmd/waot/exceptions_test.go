@@ -12,13 +12,14 @@ import (
 )
 
 const throwing = `(module $m (import "wasi_snapshot_preview1" "proc_exit" (func (param i32)))
- (tag $t (export "t") (param i32 f64)) (tag $u) (tag $v (param v128 externref funcref exnref)) (memory (export "memory") 1)
+ (tag $t (export "t") (param i32 f64)) (tag $u) (tag $v (export "v") (param v128 externref funcref exnref)) (tag $w (param i32 funcref)) (memory (export "memory") 1)
  (func $f (throw $t (i32.const 5) (f64.const 1.5)))
  (func (export "_start") (call $f))
  (func (export "catch") (param i32) (result i32 f64) (block $b (result i32 f64) (try_table (catch $t $b) (call $f)) unreachable))
  (func (export "throw") (param i32) (throw $t (local.get 0) (f64.const 2)))
  (func (export "empty") (throw $u))
- (func $all (export "all") (throw $v (v128.const i64x2 1 2) (ref.null extern) (ref.func $all) (ref.null exn))))`
+ (func $all (export "all") (throw $v (v128.const i64x2 1 2) (ref.null extern) (ref.func $all) (ref.null exn)))
+ (func (export "private") (throw $w (i32.const 1) (ref.func $all))))`
 
 // TestUncaught: an exception that nobody catches is told in one line with its arguments, and where it was thrown.
 func TestUncaught(t *testing.T) {
@@ -34,6 +35,9 @@ func TestUncaught(t *testing.T) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 	if status, _, stderr := execute("run", "--invoke", "all", "t.wat"); status != 1 || !strings.Contains(stderr, "uncaught wasm exception (v128:i32x4:0x00000001,0x00000000,0x00000002,0x00000000, externref:null, funcref:not null, exnref:null)\n") {
+		t.Errorf("status %d, %q", status, stderr)
+	}
+	if status, _, stderr := execute("run", "--invoke", "private", "t.wat"); status != 1 || !strings.Contains(stderr, "uncaught wasm exception with arguments (i32, funcref)\n") {
 		t.Errorf("status %d, %q", status, stderr)
 	}
 	status, stdout, _ = execute("run", "--json", "t.wat")

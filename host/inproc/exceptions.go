@@ -13,6 +13,7 @@ type Tag struct {
 	store *Store
 	typ   *funcType // its parameters are the arguments of exceptions
 	addr  uintptr   // what stands for it in compiled code
+	private bool
 }
 
 func (*Tag) isExtern() {}
@@ -22,6 +23,10 @@ func (t *Tag) Type() *meta.FuncType { return &t.typ.FuncType }
 
 // Store returns the store of the tag.
 func (t *Tag) Store() *Store { return t.store }
+
+// IsPrivate reports whether what exceptions of the tag refer to is its module's own: the module neither imports nor exports the tag, and compiled code relies on it that nobody else gets at
+// the objects, functions and exceptions.
+func (t *Tag) IsPrivate() bool { return t.private }
 
 // NewTag makes a tag whose exceptions have arguments of the given types, which are general. Errors are ErrType, ErrBusy, ErrClosed and those of memory.
 func (s *Store) NewTag(params []meta.ValType) (*Tag, error) {
@@ -54,7 +59,7 @@ func (s *Store) addTag(typ *funcType, addr uintptr) *Tag {
 	if s.tags == nil {
 		s.tags = map[uintptr]*Tag{}
 	}
-	t := &Tag{s, typ, addr}
+	t := &Tag{store: s, typ: typ, addr: addr}
 	s.tags[addr] = t
 	return t
 }
@@ -227,11 +232,15 @@ func (i *Instance) fillExceptions() error {
 				return err
 			}
 			i.tags[n] = i.store.addTag(typ.funcType, slot)
+			i.tags[n].private = slices.ContainsFunc(typ.Params, refersInside) && !slices.ContainsFunc(i.module.meta.Exports, func(e meta.Export) bool { return e.Kind == abi.ExternTag && e.Index == uint32(n) })
 		}
 		store64(slot, uint64(i.tags[n].addr))
 	}
 	return nil
 }
+
+// refersInside reports whether a value of type t can be a reference to anything but a value of the host.
+func refersInside(t meta.ValType) bool { return t.IsRef() && t.Top() != abi.ExternRef }
 
 // resolveTags finds the imported tags.
 func (i *Instance) resolveTags(imports Resolver) error {

@@ -32,7 +32,7 @@ func (o *operators) bodyOf(m *wasmfront.Module, i uint32) bodyReader {
 // endOfBody stands for the end of a body, or the place where it is refused.
 const endOfBody = ^wasmfront.Opcode(0)
 
-// operator reads an operator. If its first immediate is a local, a global, a table or a function, it returns that. It reports false if it refuses the operator.
+// operator reads an operator. If its first immediate is a local, a global, a table, a function or a type, it returns that. It reports false if it refuses the operator.
 func (b *bodyReader) operator() (op wasmfront.Opcode, index uint32, ok bool) {
 	op, ok = wasmfront.Opcode(b.Byte()), true
 	if wasmfront.IsPrefix(byte(op)) {
@@ -40,7 +40,7 @@ func (b *bodyReader) operator() (op wasmfront.Opcode, index uint32, ok bool) {
 	}
 	ok = ok && b.ops.of(op) != effect.Unknown
 	imm := op.Info().Imm
-	if imm == wasmfront.ImmLocal || imm == wasmfront.ImmFunc || imm == wasmfront.ImmGlobal || imm == wasmfront.ImmTable {
+	if imm == wasmfront.ImmLocal || imm == wasmfront.ImmFunc || imm == wasmfront.ImmGlobal || imm == wasmfront.ImmTable || imm == wasmfront.ImmType {
 		index = b.U32()
 	} else if skip := skips[imm]; skip != nil {
 		skip(&b.Reader)

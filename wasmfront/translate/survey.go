@@ -23,6 +23,7 @@ type Survey struct {
 	results         []answer // by function; see declareNonzero
 	anyTable        bool     // a body writes a table whose index is not noted
 	refused         bool     // a body is refused: it may write any global and table
+	objects         objectSurvey
 }
 
 // CallsOf says who calls a function by call.
@@ -61,7 +62,7 @@ func takeSurvey(m *wasmfront.Module, cm *clif.Module, ops *operators, jobs int, 
 }
 
 func newSurvey(m *wasmfront.Module, ops *operators, end *stop.Flag) *Survey {
-	return &Survey{Calls: make([]CallsOf, len(m.Funcs)), m: m, ops: ops, stop: end, globals: make([]bool, len(m.Globals)), tables: make([]bool, len(m.Tables))}
+	return &Survey{Calls: make([]CallsOf, len(m.Funcs)), m: m, ops: ops, stop: end, globals: make([]bool, len(m.Globals)), tables: make([]bool, len(m.Tables)), objects: newObjectSurvey(m)}
 }
 
 // partBytes is how many bytes of bodies are worth a goroutine, and callBytes for how many bytes of them a part may have a CallsOf: so parts
@@ -109,6 +110,7 @@ func (s *Survey) add(p *Survey, from, to uint32) {
 		s.tables[i] = s.tables[i] || written
 	}
 	s.anyTable, s.refused = s.anyTable || p.anyTable, s.refused || p.refused
+	s.objects.add(&p.objects)
 	for i := from; i < to; i++ {
 		s.starts[i] += uint32(len(s.callees))
 	}
@@ -130,6 +132,9 @@ func (s *Survey) body(cm *clif.Module, b *bodyReader, i uint32) {
 			}
 			if e.Has(effect.WriteTable | effect.WriteTableSize) {
 				s.tableWritten(op, index)
+			}
+			if e.Has(effect.WriteHeap) || isConversion(op) {
+				s.objects.operator(op, index)
 			}
 		}
 		more |= e
@@ -192,6 +197,7 @@ func (s *Survey) Declare(cm *clif.Module) {
 	}
 	s.declareTables(cm)
 	s.declareNonzero(cm)
+	s.declareObjects(cm)
 }
 
 // spread adds to what each function may write what its callees may write.
