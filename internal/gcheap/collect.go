@@ -215,15 +215,22 @@ func (c *collector) mark(at uint64) {
 	c.pending = append(c.pending, i)
 }
 
-// drain looks at the objects of the new space that have not been looked at, until it meets an error. What it does itself for small structures is what look does.
+// drain looks at the objects of the new space that have not been looked at, until it meets an error. What it does itself for small structures is what look and move do: most objects are
+// such ones, in runs of one type.
 func (c *collector) drain() {
-	base, types, scan, fromStart, fromSize := c.base, c.types, c.scan, c.fromStart, c.fromSize
-	for scan < uint64(c.Next) && c.err == nil {
+	base, types, scan, next, fromStart, fromSize, end := c.base, c.types, c.scan, uint64(c.Next), c.fromStart, c.fromSize, c.committed[c.space]
+	t, number := &Type{}, uint32(0)
+	for scan < next && c.err == nil {
 		at := unsafe.Add(base, scan)
-		t := types.of(*(*uint32)(unsafe.Add(at, abi.ObjectType)))
-		if t == nil || !t.small {
-			scan += c.look(scan)
-			continue
+		if n := *(*uint32)(unsafe.Add(at, abi.ObjectType)); n != number {
+			of := types.of(n)
+			if of == nil || !of.small {
+				c.Next = uint32(next)
+				scan += c.look(scan)
+				next = uint64(c.Next)
+				continue
+			}
+			t, number = of, n
 		}
 		for refs := t.slots; refs != 0; refs &= refs - 1 {
 			slot := (*uint32)(unsafe.Add(at, 4*bits.TrailingZeros64(refs)))
@@ -232,11 +239,30 @@ func (c *collector) drain() {
 				c.elsewhere(uint32(from))
 				continue
 			}
-			*slot = c.moved(from, *(*uint64)(unsafe.Add(base, from+typeAt)))
+			begin := *(*uint64)(unsafe.Add(base, from+typeAt))
+			if uint32(begin) == forwarded {
+				*slot = uint32(begin >> 32)
+				continue
+			}
+			size := uint64(t.Fixed)
+			if uint32(begin) != number || from-fromStart+size > fromSize || next+size > end {
+				c.Next = uint32(next)
+				*slot = c.move(from, begin)
+				next = uint64(c.Next)
+				continue
+			}
+			old, new := unsafe.Add(base, from+typeAt), unsafe.Add(base, next+typeAt)
+			*(*uint64)(new) = begin
+			for i := uint64(Align); i < size; i += Align {
+				*(*uint64)(unsafe.Add(new, i)) = *(*uint64)(unsafe.Add(old, i))
+			}
+			*(*uint64)(old) = forwarded | next<<32
+			*slot = uint32(next)
+			next += size
 		}
 		scan += uint64(t.Fixed)
 	}
-	c.scan = scan
+	c.scan, c.Next = scan, uint32(next)
 }
 
 // look updates the references in an object and returns its size.
