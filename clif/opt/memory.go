@@ -166,7 +166,7 @@ func (c *folder) read(d *clif.InstData) clif.Value {
 			return v
 		}
 		c.noteField(d.Op, d, d.Result)
-	case clif.OpStructNew: // it changes nothing that there is
+	case clif.OpStructNew, clif.OpArrayNew: // they change nothing that there is
 		c.makes = true
 	default:
 		c.changed(d)

@@ -8,11 +8,11 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// This file makes values of the fields of structures that nothing sees but accesses to their fields: such a structure is not made. Its fields are variables, which the making, with
-// zeros and nulls, and each struct_set define, and struct_get uses; where ways meet, blocks get parameters for them, on demand (Braun et al., "Simple and Efficient Construction of Static Single
+// This file makes values of the fields of objects that nothing sees but accesses to their fields: such an object is not made. Its fields are variables, which the making, with
+// zeros and nulls, and each struct_set define, and struct_get uses; those of an array of constant length, of which no other elements than constant ones are accessed, are its elements; where ways meet, blocks get parameters for them, on demand (Braun et al., "Simple and Efficient Construction of Static Single
 // Assignment Form", 2013).
 //
-// A structure that is an argument of a call or block, is in another object, or is compared, is made. One that is only in another that is not made is not made either: rounds see to that.
+// An object that is an argument of a call or block, is in another object, or is compared, is made. One that is only in another that is not made is not made either: rounds see to that.
 
 // objectPass is the state of replaceObjects.
 type objectPass struct {
@@ -30,12 +30,13 @@ type objectPass struct {
 	pending      []varParam // parameters that have no arguments yet
 }
 
-// madeObject is a structure that a struct_new makes.
+// madeObject is what a struct_new or an array_new makes.
 type madeObject struct {
-	def   clif.Inst
-	typ   uint32
-	first uint32 // the variable of its first field
-	seen  bool   // by more than accesses to its fields
+	def    clif.Inst
+	typ    uint32
+	first  uint32 // the variable of its first field
+	fields uint32 // how many it has
+	seen   bool   // by more than accesses to its fields
 }
 
 // fieldVar is a field of a structure.
@@ -62,7 +63,9 @@ type varParam struct {
 }
 
 const (
-	// maxObjectRounds is how deep structures may be in each other.
+	// maxElements is how many elements an array may have that is not made.
+	maxElements = 64
+	// maxObjectRounds is how deep objects may be in each other.
 	maxObjectRounds = 4
 	// maxVars bounds the number of variables, and with parameters that blocks have already, that of the parameters of a block.
 	maxVars = 1 << 12
@@ -96,8 +99,9 @@ func (p *objectPass) find() bool {
 		f.Stop.Poll()
 		for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
 			f.Stop.PollAt(int(i))
-			if d := &f.Insts[i]; d.Op == clif.OpStructNew {
-				p.made = append(p.made, madeObject{def: i, typ: d.Aux})
+			d := &f.Insts[i]
+			if fields, ok := p.fieldsOf(d); ok {
+				p.made = append(p.made, madeObject{def: i, typ: d.Aux, fields: fields})
 				p.of[d.Result] = uint32(len(p.made))
 			}
 		}
@@ -118,16 +122,57 @@ func (p *objectPass) find() bool {
 	return p.choose()
 }
 
+// fieldsOf returns how many fields the object has that d makes; ok is false if d makes none, or an array of another length than a small constant one.
+func (p *objectPass) fieldsOf(d *clif.InstData) (fields uint32, ok bool) {
+	switch d.Op {
+	case clif.OpStructNew:
+		return uint32(len(p.f.Mod.Types[d.Aux].Fields)), true
+	case clif.OpArrayNew:
+		n, ok := p.constant(d.ArgA())
+		return uint32(n), ok && n <= maxElements
+	}
+	return 0, false
+}
+
+// constant returns the bits of v if it is an integer constant.
+func (p *objectPass) constant(v clif.Value) (uint64, bool) {
+	if !isConst(p.f, v) {
+		return 0, false
+	}
+	return p.f.Insts[p.f.DefInst(v)].Imm, true
+}
+
 // look notes which objects d sees.
 func (p *objectPass) look(d *clif.InstData) {
 	operands := d.Operands()
-	if isFieldAccess(d.Op) {
+	if isAccess(d.Op) {
 		if n := p.of[d.ArgA()]; n != 0 && p.fits(d, &p.made[n-1]) {
 			operands = operands[1:]
 		}
 	}
+	list := p.f.ListOperands(d)
+	if d.Op == clif.OpArrayFill {
+		if n := p.of[list[filledArray]]; n != 0 && p.fills(list, &p.made[n-1]) {
+			list = list[filledWith:][:1]
+		}
+	}
 	p.seen(operands)
-	p.seen(p.f.ListOperands(d))
+	p.seen(list)
+}
+
+// The operands of an array_fill.
+const (
+	filledArray = iota
+	filledFrom
+	filledWith
+	filledLength
+)
+
+// fills reports whether an array_fill with these operands writes constant elements that an object has.
+func (p *objectPass) fills(operands []uint32, m *madeObject) bool {
+	from, ok := p.constant(clif.Value(operands[filledFrom]))
+	n, known := p.constant(clif.Value(operands[filledLength]))
+	return ok && known && from <= uint64(m.fields) && n <= uint64(m.fields)-from
 }
 
 // seen notes that values are used.
@@ -143,10 +188,34 @@ func isFieldAccess(op clif.Opcode) bool {
 	return op == clif.OpStructGet || op == clif.OpStructGetS || op == clif.OpStructGetU || op == clif.OpStructSet
 }
 
-// fits reports whether an object has the field that d names. Code behind a cast that fails may name others.
-func (p *objectPass) fits(d *clif.InstData, m *madeObject) bool {
-	return p.f.Mod.IsSubType(m.typ, d.Aux)
+// isAccess reports whether op reads or writes a field or an element of what its first operand is.
+func isAccess(op clif.Opcode) bool {
+	return isFieldAccess(op) || op == clif.OpArrayGet || op == clif.OpArrayGetS || op == clif.OpArrayGetU || op == clif.OpArraySet
 }
+
+// fits reports whether an object has the field that d names. Code behind a cast or a check that fails may name others.
+func (p *objectPass) fits(d *clif.InstData, m *madeObject) bool {
+	k, ok := p.accessed(d)
+	return ok && k < uint64(m.fields) && p.f.Mod.IsSubType(m.typ, d.Aux)
+}
+
+// accessed returns which field d, an access, names; ok is false if that is not constant.
+func (p *objectPass) accessed(d *clif.InstData) (field uint64, ok bool) {
+	if isFieldAccess(d.Op) {
+		return d.Imm, true
+	}
+	return p.constant(d.ArgB())
+}
+
+// assigned returns what d, which defines a variable, gives it.
+func assigned(d *clif.InstData) clif.Value {
+	if d.Op == clif.OpArraySet {
+		return clif.Value(d.Args[2])
+	}
+	return d.ArgB()
+}
+
+func isAssignment(op clif.Opcode) bool { return op == clif.OpStructSet || op == clif.OpArraySet }
 
 // choose gives the objects that are not seen variables, as far as there may be so many; it reports whether there is one.
 func (p *objectPass) choose() (chosen bool) {
@@ -160,8 +229,7 @@ func (p *objectPass) choose() (chosen bool) {
 	most = min(most, maxVarPlaces/places, (varWork*len(f.Insts)+maxVars)/places)
 	for n := range p.made {
 		m := &p.made[n]
-		fields := f.Mod.Types[m.typ].Fields
-		if m.seen || len(p.vars)+len(fields) > most || !p.o.may(RuleObjectUnseen) {
+		if m.seen || len(p.vars)+int(m.fields) > most || !p.o.may(RuleObjectUnseen) {
 			p.of[f.Insts[m.def].Result] = 0
 			continue
 		}
@@ -169,8 +237,9 @@ func (p *objectPass) choose() (chosen bool) {
 			p.o.note(f.Offset(f.Srcs[m.def]), rewrite.Text(f, &f.Insts[m.def]), "its fields")
 		}
 		m.first, chosen = uint32(len(p.vars)), true
-		for _, field := range fields {
-			p.vars = append(p.vars, fieldVar{uint32(n), field, clif.NoValue})
+		types := f.Mod.Types[m.typ].Fields
+		for k := range m.fields {
+			p.vars = append(p.vars, fieldVar{uint32(n), types[min(int(k), len(types)-1)], clif.NoValue}) // of an array, all are of the type of the first
 		}
 	}
 	return chosen
@@ -178,19 +247,36 @@ func (p *objectPass) choose() (chosen bool) {
 
 // variable returns the variable that d, which is not a nop, accesses, if its object is not made.
 func (p *objectPass) variable(d *clif.InstData) (v uint32, ok bool) {
-	if !isFieldAccess(d.Op) || p.of[d.ArgA()] == 0 {
+	if !isAccess(d.Op) || p.of[d.ArgA()] == 0 {
 		return 0, false
 	}
-	return p.made[p.of[d.ArgA()]-1].first + uint32(d.Imm), true
+	k, _ := p.accessed(d)
+	return p.made[p.of[d.ArgA()]-1].first + uint32(k), true
 }
 
-// begins returns the variables that d, a struct_new, begins: those from first up to end.
-func (p *objectPass) begins(d *clif.InstData) (first, end uint32) {
-	if d.Op != clif.OpStructNew || p.of[d.Result] == 0 {
-		return 0, 0
+// begins returns the variables that d begins, if it makes an object that has variables: those from first up to end.
+func (p *objectPass) begins(d *clif.InstData) (first, end uint32, ok bool) {
+	if d.Op != clif.OpStructNew && d.Op != clif.OpArrayNew || p.of[d.Result] == 0 {
+		return 0, 0, false
 	}
 	m := &p.made[p.of[d.Result]-1]
-	return m.first, m.first + uint32(len(p.f.Mod.Types[m.typ].Fields))
+	return m.first, m.first + m.fields, true
+}
+
+// filled returns the variables that d gives x, if it is an array_fill of an array that is not made: those from first up to end.
+func (p *objectPass) filled(d *clif.InstData) (first, end uint32, x clif.Value, ok bool) {
+	if d.Op != clif.OpArrayFill {
+		return 0, 0, clif.NoValue, false
+	}
+	operands := p.f.ListOperands(d)
+	n := p.of[operands[filledArray]]
+	if n == 0 {
+		return 0, 0, clif.NoValue, false
+	}
+	from, _ := p.constant(clif.Value(operands[filledFrom]))
+	length, _ := p.constant(clif.Value(operands[filledLength]))
+	first = p.made[n-1].first + uint32(from)
+	return first, first + uint32(length), clif.Value(operands[filledWith]), true
 }
 
 // replace removes the objects that have variables, and what accesses them.
@@ -222,12 +308,16 @@ func (p *objectPass) define(b clif.Block, ends []definition) {
 	for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
 		f.Stop.PollAt(int(i))
 		d := &f.Insts[i]
-		first, end := p.begins(d)
+		first, end, _ := p.begins(d)
 		for v := first; v < end; v++ {
 			ends[v] = atFirst
 		}
-		if v, ok := p.variable(d); ok && d.Op == clif.OpStructSet {
-			ends[v] = definedBy(d.ArgB())
+		if v, ok := p.variable(d); ok && isAssignment(d.Op) {
+			ends[v] = definedBy(assigned(d))
+		}
+		first, end, x, _ := p.filled(d)
+		for v := first; v < end; v++ {
+			ends[v] = definedBy(x)
 		}
 	}
 }
@@ -238,15 +328,19 @@ func (p *objectPass) rewrite(b clif.Block) {
 	for i := f.Blocks[b].Start; i < f.Blocks[b].End; i++ {
 		f.Stop.PollAt(int(i))
 		d := &f.Insts[i]
-		if first, end := p.begins(d); first < end || d.Op == clif.OpStructNew && p.of[d.Result] != 0 {
+		if first, end, ok := p.begins(d); ok {
 			for v := first; v < end; v++ {
 				p.current[v] = atFirst
 			}
 			f.Values[d.Result].Kind = clif.ValueDead
+		} else if first, end, x, ok := p.filled(d); ok {
+			for v := first; v < end; v++ {
+				p.current[v] = definedBy(x)
+			}
 		} else if v, ok := p.variable(d); !ok {
 			continue
-		} else if d.Op == clif.OpStructSet {
-			p.current[v] = definedBy(d.ArgB())
+		} else if isAssignment(d.Op) {
+			p.current[v] = definedBy(assigned(d))
 		} else {
 			x := p.value(p.current[v], v)
 			if p.current[v] == notHere {
@@ -263,7 +357,7 @@ func (p *objectPass) extended(i clif.Inst, d *clif.InstData, bits uint8, x clif.
 	switch {
 	case bits == 0:
 		return x
-	case d.Op == clif.OpStructGetU:
+	case d.Op == clif.OpStructGetU || d.Op == clif.OpArrayGetU:
 		mask := p.add(p.f, i, clif.I32, clif.InstData{Op: clif.OpIconst, Type: clif.I32, Imm: 1<<bits - 1})
 		return p.add(p.f, i, clif.I32, clif.InstData{Op: clif.OpBand, Type: clif.I32, Args: [3]uint32{uint32(x), uint32(mask)}})
 	case bits == 8:
