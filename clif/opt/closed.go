@@ -75,7 +75,7 @@ func ruleField(c *folder, d *clif.InstData) (clif.Value, bool) {
 	switch {
 	case field.Kind == clif.ConstFunc:
 		k.Op = clif.OpFuncAddr
-	case field.Kind == clif.ConstGlobal:
+	case field.Kind == clif.ConstGlobal && packed == 0:
 		k.Op = clif.OpGlobalGet
 	case field.Kind != clif.ConstNumber || d.Type == clif.V128:
 		return none, false

@@ -27,7 +27,7 @@ const heldTypes = `
 		(type $method (func (param (ref null $object) i32) (result i32))))
 	(type $part (sub (struct (field $f (ref $method)) (field $k i32))))
 	(type $kinds (struct (field $k i64)))
-	(type $numbers (struct (field i32) (field i64) (field f32) (field f64) (field i8) (field i16) (field (ref null $part)) (field (ref null $method)) (field v128) (field (mut i32)) (field (ref $kinds))))
+	(type $numbers (struct (field i32) (field i64) (field f32) (field f64) (field i8) (field i16) (field (ref null $part)) (field (ref null $method)) (field v128) (field (mut i32)) (field (ref $kinds)) (field i8)))
 	(type $zeros (struct (field i32) (field i64) (field f32) (field f64) (field i8) (field i16) (field (ref null $part)) (field (ref null $method))))
 	(type $made (sub (struct (field $f (ref $method)))))`
 
@@ -35,13 +35,14 @@ const heldFields = `
 	(func $a (type $method) (i32.add (local.get 1) (i32.const 100)))
 	(func $b (type $method) (i32.add (local.get 1) (i32.const 200)))
 	(func $c (type $method) (i32.add (local.get 1) (struct.get $object $n (local.get 0))))
+	(global $long i32 (i32.const 0x1ff))
 	(global $kinds (ref $kinds) (struct.new $kinds (i64.const 9)))
 	(global $table (ref $table) (struct.new $table (ref.func $a) (ref.func $a) (ref.null $method)
 		(ref.null struct) (struct.new $kinds (i64.const 1)) (struct.new $kinds (i64.const 2)) (i32.const 5)))
 	(global $tableB (ref $tableB) (struct.new $tableB (ref.func $a) (ref.func $b) (ref.func $c)
 		(struct.new $part (ref.func $b) (i32.const 3)) (global.get $kinds) (struct.new $part (ref.func $a) (i32.const 4)) (i32.const 6) (ref.func $c)))
 	(global $numbers (ref null $numbers) (struct.new $numbers (i32.const -7) (i64.const -8) (f32.const 1.5) (f64.const nan:0x4000000000001) (i32.const 0x1ff) (i32.const -1)
-		(ref.null $part) (ref.func $a) (v128.const i64x2 1 2) (i32.const 77) (global.get $kinds)))
+		(ref.null $part) (ref.func $a) (v128.const i64x2 1 2) (i32.const 77) (global.get $kinds) (global.get $long)))
 	(global $zeros (ref $zeros) (struct.new_default $zeros))
 	(global $made (ref $made) (struct.new $made (ref.func $a)))
 	(global $changes (mut (ref $table)) (struct.new $table (ref.func $a) (ref.func $a) (ref.null $method) (ref.null struct) (struct.new $kinds (i64.const 1)) (struct.new $kinds (i64.const 2)) (i32.const 7)))
@@ -77,6 +78,7 @@ var heldCases = []struct{ name, body, rules string }{
 	{"a vector", `(i32x4.extract_lane 2 (struct.get $numbers 8 (global.get $numbers)))`, ""},
 	{"a field that changes", `(struct.set $numbers 9 (global.get $numbers) (i32.const 1)) (struct.get $numbers 9 (global.get $numbers))`, ""},
 	{"another global", `(i32.wrap_i64 (struct.get $kinds $k (struct.get $numbers 10 (global.get $numbers))))`, "field-fixed"},
+	{"another global, packed", `(i32.add (struct.get_u $numbers 11 (global.get $numbers)) (struct.get_s $numbers 11 (global.get $numbers)))`, ""},
 	{"of a structure in a structure", `(struct.get $part $k (ref.cast (ref $part) (struct.get $table $parts (global.get $tableB))))`, "field-fixed test-held"},
 	{"behind a cast that fails", `(i32.wrap_i64 (struct.get $kinds $k (ref.cast (ref $kinds) (struct.get $table $parts (global.get $tableB)))))`, "test-held"},
 	{"zeros", `(i32.add (i32.add (struct.get $zeros 0 (global.get $zeros)) (i32.wrap_i64 (struct.get $zeros 1 (global.get $zeros))))

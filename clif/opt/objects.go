@@ -152,7 +152,7 @@ func (p *objectPass) look(d *clif.InstData) {
 	}
 	list := p.f.ListOperands(d)
 	if d.Op == clif.OpArrayFill {
-		if n := p.of[list[filledArray]]; n != 0 && p.fills(list, &p.made[n-1]) {
+		if n := p.of[list[filledArray]]; n != 0 && p.fills(d, list, &p.made[n-1]) {
 			list = list[filledWith:][:1]
 		}
 	}
@@ -168,11 +168,11 @@ const (
 	filledLength
 )
 
-// fills reports whether an array_fill with these operands writes constant elements that an object has.
-func (p *objectPass) fills(operands []uint32, m *madeObject) bool {
+// fills reports whether the array_fill d with these operands writes constant elements that an object has. Code behind a cast that fails may fill another one.
+func (p *objectPass) fills(d *clif.InstData, operands []uint32, m *madeObject) bool {
 	from, ok := p.constant(clif.Value(operands[filledFrom]))
 	n, known := p.constant(clif.Value(operands[filledLength]))
-	return ok && known && from <= uint64(m.fields) && n <= uint64(m.fields)-from
+	return ok && known && from <= uint64(m.fields) && n <= uint64(m.fields)-from && p.f.Mod.IsSubType(m.typ, d.Aux)
 }
 
 // seen notes that values are used.
