@@ -42,13 +42,6 @@ func TestParseText(t *testing.T) {
 	if _, err := waot.CompileObject(wasm, nil); !errors.As(err, &invalid) {
 		t.Error(err)
 	}
-	// It reads what is not compiled.
-	if wasm, err = waot.ParseText([]byte("(func (param i64) (result i64 i64) (i64.add128 (local.get 0) (local.get 0) (local.get 0) (local.get 0)))")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := waot.CompileObject(wasm, nil); !errors.As(err, &invalid) || invalid.Feature != "wide-arithmetic" {
-		t.Error(err)
-	}
 }
 
 // TestTextPlace: an error of Compile has a place in the text; what is not in the module has none.

@@ -49,16 +49,15 @@ var featureNames = [numFeatures]string{
 }
 
 // DefaultFeatures is WebAssembly 2.0 with relaxed SIMD, extended constant expressions, multiple memories, typed function
-// references, tail calls, exceptions, those of the legacy proposal too, and garbage collection. Constant expressions
+// references, tail calls, exceptions, those of the legacy proposal too, garbage collection, and wide arithmetic. Constant expressions
 // may read any immutable global before them, also one that the module defines.
 const DefaultFeatures = FeatureSignExtension | FeatureSaturatingFloatToInt | FeatureMultiValue |
 	FeatureBulkMemory | FeatureReferenceTypes | FeatureExtendedConst | FeatureSIMD | FeatureRelaxedSIMD |
-	FeatureMultiMemory | FeatureFunctionReferences | FeatureTailCall | FeatureExceptions | FeatureLegacyExceptions | FeatureGC
+	FeatureMultiMemory | FeatureFunctionReferences | FeatureTailCall | FeatureExceptions | FeatureLegacyExceptions | FeatureGC | FeatureWideArithmetic
 
 // DecodableFeatures is what decoder and validator know in full; a set of
 // features to accept is cut down to it.
-const DecodableFeatures = DefaultFeatures |
-	FeatureWideArithmetic
+const DecodableFeatures = DefaultFeatures
 
 // Has reports whether f contains all of g.
 func (f Features) Has(g Features) bool { return f&g == g }

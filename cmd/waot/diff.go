@@ -84,7 +84,7 @@ func diffAction(c *cli.Context) error {
 		return err
 	}
 	cfg.Args = append(cfg.Args, startArgs(c, calls)...)
-	x := &comparison{bin: src.b, meta: m, calls: calls, at: observe(m), cfg: cfg, limit: c.Duration("timeout"), wasmtime: wasmtime, interpreted: maxMemory(src.b), collected: usesGC(src.b)}
+	x := &comparison{bin: src.b, meta: m, calls: calls, at: observe(m), cfg: cfg, limit: c.Duration("timeout"), wasmtime: wasmtime, interpreted: maxMemory(src.b), collected: isUnknown(src.b)}
 	var red *reduction
 	if c.IsSet("reduce") {
 		r, err := newRunner(c, opt)

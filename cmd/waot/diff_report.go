@@ -30,19 +30,19 @@ type comparison struct {
 	wasmtime string
 	// interpreted is set where wazero's compiler cannot run the module: see maxMemory.
 	interpreted bool
-	// collected is set where wazero does not know the module: it has garbage collection. Then the CLIF interpreter is in wazero's place.
+	// collected is set where wazero does not know the module: it has garbage collection or wide arithmetic. Then the CLIF interpreter is in wazero's place.
 	collected bool
 }
 
-// usesGC reports whether a valid module needs the feature, which wazero does not have.
-func usesGC(bin []byte) bool {
-	_, err := validate.All(bin, validate.Config{Features: wasmfront.DefaultFeatures &^ wasmfront.FeatureGC})
+// isUnknown reports whether a valid module needs features that wazero does not have.
+func isUnknown(bin []byte) bool {
+	_, err := validate.All(bin, validate.Config{Features: wasmfront.DefaultFeatures &^ (wasmfront.FeatureGC | wasmfront.FeatureWideArithmetic)})
 	return err != nil
 }
 
 // runPeer runs the calls under wazero, or on the CLIF interpreter if wazero does not know the module.
 func runPeer(limit time.Duration, bin []byte, cfg wasirun.Options, calls []call, at observed, interpreted bool) (*execution, error) {
-	if usesGC(bin) {
+	if isUnknown(bin) {
 		return runInterpreter(limit, bin, cfg, calls, at)
 	}
 	return runWazero(limit, bin, cfg, calls, at, interpreted)

@@ -48,6 +48,44 @@ func (t *Translator) binary(_ *wasmfront.Operator, h *handler) {
 	t.pushComputed(h, t.b.Binary(h.code, h.typ, x, y))
 }
 
+// popWide pops a number of 128 bits.
+func (t *Translator) popWide() (low, high clif.Value) {
+	high, low = t.pop(), t.pop()
+	return low, high
+}
+
+// less is 1 if x is below y, else 0.
+func (t *Translator) less(x, y clif.Value) clif.Value {
+	return t.b.Unary(clif.OpUextend, clif.I64, t.b.Icmp(clif.Ult, clif.I64, x, y))
+}
+
+// pushHalves pushes a number of 128 bits; its high half is op of what is given.
+func (t *Translator) pushHalves(op clif.Opcode, low, high, carry clif.Value) {
+	t.push(low)
+	t.push(t.b.Binary(op, clif.I64, high, carry))
+}
+
+// add128 carries where the low half of the sum is below that of an operand.
+func (t *Translator) add128(*wasmfront.Operator, *handler) {
+	low2, high2 := t.popWide()
+	low1, high1 := t.popWide()
+	low := t.b.Binary(clif.OpIadd, clif.I64, low1, low2)
+	t.pushHalves(clif.OpIadd, low, t.b.Binary(clif.OpIadd, clif.I64, high1, high2), t.less(low, low1))
+}
+
+func (t *Translator) sub128(*wasmfront.Operator, *handler) {
+	low2, high2 := t.popWide()
+	low1, high1 := t.popWide()
+	low := t.b.Binary(clif.OpIsub, clif.I64, low1, low2)
+	t.pushHalves(clif.OpIsub, low, t.b.Binary(clif.OpIsub, clif.I64, high1, high2), t.less(low1, low2))
+}
+
+func (t *Translator) mulWide(_ *wasmfront.Operator, h *handler) {
+	y, x := t.pop(), t.pop()
+	t.push(t.b.Binary(clif.OpImul, clif.I64, x, y))
+	t.push(t.b.Binary(h.code, clif.I64, x, y))
+}
+
 func (t *Translator) icmp(_ *wasmfront.Operator, h *handler) {
 	y, x := t.pop(), t.pop()
 	t.push(t.b.Icmp(clif.IntCC(h.cond), h.typ, x, y))

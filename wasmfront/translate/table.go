@@ -231,4 +231,8 @@ var miscHandlers = [32]handler{
 	wasmfront.OpTableGrow & 0x1f:       {run: (*Translator).tableGrow},
 	wasmfront.OpTableSize & 0x1f:       {run: (*Translator).tableSize},
 	wasmfront.OpTableFill & 0x1f:       {run: (*Translator).tableFill},
+	wasmfront.OpI64Add128 & 0x1f:       {run: (*Translator).add128},
+	wasmfront.OpI64Sub128 & 0x1f:       {run: (*Translator).sub128},
+	wasmfront.OpI64MulWideS & 0x1f:     {run: (*Translator).mulWide, code: clif.OpSmulhi},
+	wasmfront.OpI64MulWideU & 0x1f:     {run: (*Translator).mulWide, code: clif.OpUmulhi},
 }

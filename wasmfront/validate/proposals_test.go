@@ -56,7 +56,6 @@ func TestProposals(t *testing.T) {
 		"half-precision":         {body("\xfc\x30\x01\x00"), body("\xfc\x31\x01\x00"), body("\xfd\xa0\x02"), body("\xfd\xcf\x02")},
 		"memory-control":         {body("\xfc\x12\x00")},
 		"compact-import-section": {kind("", "\x7f\x00"), kind("", "\x7e\x00")},
-		"wide-arithmetic":        {body("\xfc\x13"), body("\xfc\x16")},
 		"tail-call":              {body("\x12\x00"), body("\x13\x00\x00")},
 		"relaxed-simd":           {body("\xfd\x80\x02")},
 		"simd":                   {param("\x7b"), body("\xfd\x00\x00\x00")},

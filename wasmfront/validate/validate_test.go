@@ -222,16 +222,16 @@ func TestEveryOpcode(t *testing.T) {
 		}
 	}
 	for _, f := range []string{"simd", "relaxed-simd", "threads", "tail-call", "exceptions", "legacy-exceptions",
-		"function-references", "gc", "wide-arithmetic", "bulk-memory", "reference-types", "sign-extension"} {
+		"function-references", "gc", "bulk-memory", "reference-types", "sign-extension"} {
 		if !named[f] {
 			t.Errorf("no operator was refused for %s", f)
 		}
 	}
 }
 
-// withoutSIMD is what is accepted by default but for vectors, multiple memories, typed function references, tail calls, exceptions and garbage collection.
+// withoutSIMD is what is accepted by default but for vectors, multiple memories, typed function references, tail calls, exceptions, garbage collection and wide arithmetic.
 const withoutSIMD = wasmfront.DefaultFeatures &^ (wasmfront.FeatureSIMD | wasmfront.FeatureRelaxedSIMD | wasmfront.FeatureMultiMemory | wasmfront.FeatureFunctionReferences |
-	wasmfront.FeatureTailCall | wasmfront.FeatureExceptions | wasmfront.FeatureLegacyExceptions | wasmfront.FeatureGC)
+	wasmfront.FeatureTailCall | wasmfront.FeatureExceptions | wasmfront.FeatureLegacyExceptions | wasmfront.FeatureGC | wasmfront.FeatureWideArithmetic)
 
 // TestRefusedTypes checks the refusals that are not of operators.
 func TestRefusedTypes(t *testing.T) {
