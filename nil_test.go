@@ -209,6 +209,8 @@ func TestZeroIsClosed(t *testing.T) {
 		"Store.NewFunc":              get(zero.NewFunc(func() {})),
 		"Store.NewMemory":            get(zero.NewMemory(waot.Limits{})),
 		"Store.NewGlobal":            get(zero.NewGlobal(true, waot.I32(1))),
+		"Store.NewGlobalOf":          get(zero.NewGlobalOf(waot.RefType{Type: waot.TypeEqRef}, true, nil)),
+		"Store.NewTableOf":           get(zero.NewTableOf(waot.RefType{Type: waot.TypeEqRef}, waot.Limits{}, nil)),
 		"Store.Instantiate a module": get(s.Instantiate(nil, new(waot.Module), nil)),
 		"Module.Close":               new(waot.Module).Close(),
 		"nil Instance.Export":        get(inst.Export("x")),
