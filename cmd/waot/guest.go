@@ -30,6 +30,7 @@ type guestOptions struct {
 	answers  *answers  // if not nil, stand in for what is missing
 	standIns io.Writer // gets a line for each call of a function that has a stand-in, or nil
 	trace    io.Writer // gets a line for each call of the host, or nil
+	strings  string    // module whose globals are constant strings of JavaScript, or "" for the default
 	stack    uint64    // bytes of stack, or 0 for the default
 	fuel     uint64    // units, for code that counts them
 }
@@ -60,12 +61,9 @@ func (g *guest) setUp(ctx context.Context, mod *host.Module, cfg *wasirun.Option
 		if o.standIns != nil {
 			traced(others, o.standIns)
 		}
-		for module, list := range others {
-			if imports[module] == nil {
-				imports[module] = list
-			}
-			maps.Copy(imports[module], list)
-		}
+		merge(imports, others)
+	} else if err := addStrings(imports, g.store, mod, o.strings); err != nil {
+		return err
 	}
 	if err := complete(imports, mod, o.stub); err != nil {
 		return err
@@ -77,6 +75,16 @@ func (g *guest) setUp(ctx context.Context, mod *host.Module, cfg *wasirun.Option
 		return err
 	}
 	return g.system.Initialize(ctx, g.inst)
+}
+
+// merge adds imports, in the place of those of the same names.
+func merge(imports, others host.Imports) {
+	for module, list := range others {
+		if imports[module] == nil {
+			imports[module] = list
+		}
+		maps.Copy(imports[module], list)
+	}
 }
 
 func (g *guest) close() {

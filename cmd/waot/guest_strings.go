@@ -1,0 +1,47 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/waot-project/waot/host"
+	"github.com/waot-project/waot/host/jsstring"
+	"github.com/waot-project/waot/internal/meta"
+)
+
+// stringModule is the name of the strings of JavaScript as a module.
+const stringModule = "wasm:js-string"
+
+// constantsFlag names the module that constant strings come from.
+const constantsFlag = "string-constants"
+
+// addStrings adds the strings of JavaScript if a module imports them, or constants is not "": then it is the name of the module that constant strings are imported from.
+func addStrings(imports host.Imports, s *host.Store, mod *host.Module, constants string) error {
+	if constants == "" && !slices.ContainsFunc(mod.Imports(), func(d host.ImportType) bool { return d.Module == stringModule }) {
+		return nil
+	}
+	others, err := jsstring.Imports(s, mod, &jsstring.Options{Constants: constants})
+	merge(imports, others)
+	return err
+}
+
+// constantsHint says what to do about missing imports that look like constant strings.
+func constantsHint(imports []host.ImportType) string {
+	i := slices.IndexFunc(imports, func(d host.ImportType) bool {
+		return d.Type.Kind == host.KindGlobal && !d.Type.Mutable && d.Type.Value.Base() == host.TypeExternRef
+	})
+	if i < 0 {
+		return ""
+	}
+	return "if these are constant strings of JavaScript: --" + constantsFlag + "=" + strconv.Quote(imports[i].Module)
+}
+
+// showStrings writes the text of the results that are strings of JavaScript.
+func showStrings(s *host.Store, types []meta.ValType, words []uint64, texts []string) {
+	for i, t := range types {
+		if x, ok := s.Extern(words[0]).(*jsstring.String); ok && t.Base() == meta.ExternRef {
+			texts[i] = t.Base().String() + ":" + strconv.Quote(x.String())
+		}
+		words = words[t.Words():]
+	}
+}
