@@ -38,6 +38,7 @@ var builtins = [...]builtin{
 type call struct {
 	store *inproc.Store
 	args  []uint64
+	texts *texts
 	limit uint64
 	// arrays is the type of arrays of code units, for the functions that take one.
 	arrays *inproc.ObjectType
@@ -67,7 +68,7 @@ func (c *call) units(i int) ([]uint16, error) {
 			return s.units, nil
 		}
 	case string:
-		return New(s).units, nil
+		return c.texts.units(c.args[i], s), nil
 	}
 	return nil, notString
 }
