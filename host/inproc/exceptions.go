@@ -10,9 +10,9 @@ import (
 
 // Tag is a tag of exceptions.
 type Tag struct {
-	store *Store
-	typ   *funcType // its parameters are the arguments of exceptions
-	addr  uintptr   // what stands for it in compiled code
+	store   *Store
+	typ     *funcType // its parameters are the arguments of exceptions
+	addr    uintptr   // what stands for it in compiled code
 	private bool
 }
 
