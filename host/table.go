@@ -32,9 +32,12 @@ func (t *Table) Len() (n uint32) {
 	return n
 }
 
-// Get returns element i. The error is ErrBounds.
+// Get returns element i. The errors are ErrBounds, and ErrType for what stays inside of a module: see Instance.At.
 func (t *Table) Get(i uint32) (v any, err error) {
 	err = t.store().do(func(s *inproc.Store) error {
+		if t.inproc().Withholds(uint64(i)) {
+			return detail(ErrType, "element %d is the module's own", i)
+		}
 		w, err := t.inproc().Get(uint64(i))
 		x, _ := takeValue(s, t.inproc().Elem(), []uint64{w})
 		v = x.Any()
@@ -91,9 +94,12 @@ func (g *Global) ObjectType() *ObjectType { return (*ObjectType)(g.inproc().Obje
 // Mutable reports whether the value may change.
 func (g *Global) Mutable() bool { return g.inproc().Mutable() }
 
-// Get returns the value.
+// Get returns the value. The error is ErrType for what stays inside of a module: see Instance.At.
 func (g *Global) Get() (v Value, err error) {
 	err = g.store().do(func(s *inproc.Store) error {
+		if g.inproc().Withholds() {
+			return detail(ErrType, "the value is the module's own")
+		}
 		words := g.inproc().GetWords()
 		v, _ = takeValue(s, g.inproc().Type(), words[:])
 		return nil
