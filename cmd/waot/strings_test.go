@@ -74,3 +74,15 @@ func TestRunStrings(t *testing.T) {
 		}
 	}
 }
+
+// TestRunStringsElsewhere: code for another machine gets the same.
+func TestRunStringsElsewhere(t *testing.T) {
+	flags := otherRunner(t)
+	setUp(t)
+	if err := os.WriteFile("dart.wat", []byte(strings.ReplaceAll(stringsText, "CONST", "S")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if status, stdout, stderr := execute(append([]string{"run", "dart.wat", "--string-constants=S"}, flags...)...); status != 0 || stdout != "hello, hello, " {
+		t.Errorf("status %d, %q, %s", status, stdout, stderr)
+	}
+}
