@@ -154,12 +154,12 @@ func traced(imports host.Imports, w io.Writer) {
 				what = quote.Name(name)
 			}
 			f.Func = func(c *host.Caller, args, results []uint64) error {
-				text := what + "(" + strings.Join(formatWords(f.Params, args), ", ") + ")"
+				text := what + "(" + strings.Join(formatWords(c.Store(), f.Params, args), ", ") + ")"
 				err := call(c, args, results)
 				if err != nil {
 					fmt.Fprintf(w, "waot: %s: %v\n", text, err)
 				} else {
-					fmt.Fprintf(w, "waot: %s = %s\n", text, strings.Join(formatWords(f.Results, results), ", "))
+					fmt.Fprintf(w, "waot: %s = %s\n", text, strings.Join(formatWords(c.Store(), f.Results, results), ", "))
 				}
 				return err
 			}
@@ -169,12 +169,14 @@ func traced(imports host.Imports, w io.Writer) {
 }
 
 // formatWords writes values without their types.
-func formatWords(types []host.ValType, words []uint64) (texts []string) {
-	for _, t := range types {
-		mt := meta.ValType(t)
-		_, text, _ := strings.Cut(formatValue(mt, words), ":")
-		texts = append(texts, text)
-		words = words[mt.Words():]
+func formatWords(s *host.Store, types []host.ValType, words []uint64) []string {
+	list := make([]meta.ValType, len(types))
+	for i, t := range types {
+		list[i] = meta.ValType(t)
+	}
+	texts := formatValuesOf(s, list, words)
+	for i := range texts {
+		_, texts[i], _ = strings.Cut(texts[i], ":")
 	}
 	return texts
 }

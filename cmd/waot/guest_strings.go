@@ -36,12 +36,16 @@ func constantsHint(imports []host.ImportType) string {
 	return "if these are constant strings of JavaScript: --" + constantsFlag + "=" + strconv.Quote(imports[i].Module)
 }
 
-// showStrings writes the text of the results that are strings of JavaScript.
-func showStrings(s *host.Store, types []meta.ValType, words []uint64, texts []string) {
+// formatValuesOf is formatValues for words of a store: references to strings of JavaScript are written as their texts.
+func formatValuesOf(s *host.Store, types []meta.ValType, words []uint64) []string {
+	texts := formatValues(types, words)
 	for i, t := range types {
-		if x, ok := s.Extern(words[0]).(*jsstring.String); ok && t.Base() == meta.ExternRef {
-			texts[i] = t.Base().String() + ":" + strconv.Quote(x.String())
+		if t.Base() == meta.ExternRef {
+			if x, ok := s.Extern(words[0]).(*jsstring.String); ok {
+				texts[i] = t.Base().String() + ":" + strconv.Quote(x.String())
+			}
 		}
 		words = words[t.Words():]
 	}
+	return texts
 }

@@ -300,8 +300,7 @@ func invokeIn(ctx context.Context, c *cli.Context, p *guest, name string) error 
 	if err != nil {
 		return err
 	}
-	texts := formatValues(t.Results, results)
-	showStrings(p.store, t.Results, results, texts)
+	texts := formatValuesOf(p.store, t.Results, results)
 	if c.Bool("json") {
 		writeJSON(c.App.Writer, struct {
 			Results []resultValue `json:"results"`

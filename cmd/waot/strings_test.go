@@ -61,7 +61,7 @@ func TestRunStrings(t *testing.T) {
 		{"alone.wat --string-constants S --invoke get --json", 0, "{\n  \"results\": [\n    {\n      \"type\": \"externref\",\n      \"value\": \"\\\"x\\\"\"\n    }\n  ]\n}\n"},
 		{"alone.wat --string-constants S --invoke get", 0, "externref:\"x\"\n"},
 		{"kotlin.wat --invoke trap", 1, "out of bounds array access"},
-		{"kotlin.wat --trace-hostcalls", 0, "waot: wasm:js-string.length(not null) = 14\n"},
+		{"kotlin.wat --trace-hostcalls", 0, "waot: wasm:js-string.concat(\"hello, \", \"hello, \") = \"hello, hello, \"\nwaot: wasm:js-string.length(\"hello, hello, \") = 14\n"},
 		{"dart.wat", 1, `2 unknown imports: "S" "hello, ": wanted global (ref extern), "S" "ü€\a\n": wanted global externref; if these are constant strings of JavaScript: --string-constants="S"`},
 		{"dart.wat --stub-missing", 1, `--string-constants="S"`},
 		{"wrong.wat", 1, `incompatible import type: "wasm:js-string" "length": wanted`},
