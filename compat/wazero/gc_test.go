@@ -27,6 +27,7 @@ const gcText = `(module $gc
 	(global (export "eq") eqref (ref.i31 (i32.const 5)))
 	(table (export "nodes") 2 (ref null $node))
 	(table (export "functions") 1 (ref $unary) (ref.func $inc))
+	(table funcref (elem $push))
 	(func $inc (export "increment") (type $unary) (i32.add (local.get 0) (i32.const 1)))
 	(func $push (export "push") (param $x i32) (param $next (ref null $node)) (result (ref $node)) (struct.new $node (local.get $x) (local.get $next)))
 	(func $both (export "both") (param $x i32) (param $e eqref) (param $y i64) (result i64 (ref null $node) f32)
@@ -114,6 +115,12 @@ func TestGC(t *testing.T) {
 	if got, err := table.LookupFunction(m, 1, 0, []api.ValueType{api.ValueTypeI32}, []api.ValueType{api.ValueTypeI32}).Call(bg, 1); err != nil || got[0] != 2 {
 		t.Errorf("a function in a table: %v, %v", got, err)
 	}
+	defer func() {
+		if err, _ := recover().(error); err == nil || !strings.Contains(err.Error(), "is the module's own") {
+			t.Errorf("a function with an object in a table that is not exported: %v", err)
+		}
+	}()
+	table.LookupFunction(m, 2, 0, nil, nil)
 }
 
 // TestGCLinked: linked modules pass each other objects, if their types are equal as instantiations compare them, and not by way of Go.

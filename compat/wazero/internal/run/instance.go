@@ -219,6 +219,9 @@ func (m *Instance) LookupFunction(table, i uint32, params, results []api.ValueTy
 		d.countWords()
 		return newFunction(m, d, nil, err)
 	}
+	if errors.Is(err, host.ErrType) { // it stays inside
+		panic(err)
+	}
 	f, ok := v.(*host.Func)
 	if err != nil || !ok || f == nil {
 		panic(errTableAccess)
