@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/jsstring"
@@ -48,4 +49,33 @@ func formatValuesOf(s *host.Store, types []meta.ValType, words []uint64) []strin
 		words = words[t.Words():]
 	}
 	return texts
+}
+
+// parseValuesFor is parseValues for words of a store: a text in quotes is a reference to a string of JavaScript.
+func parseValuesFor(s *host.Store, types []meta.ValType, texts []string) (words []uint64, err error) {
+	for i, t := range types {
+		if text, ok := stringArgument(t, texts[i]); ok {
+			word, err := s.ExternRef(jsstring.New(text))
+			if err != nil {
+				return nil, err
+			}
+			words = append(words, word)
+			continue
+		}
+		more, err := parseValues(types[i:i+1], texts[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		words = append(words, more...)
+	}
+	return words, nil
+}
+
+// stringArgument returns the text of an argument of type t that is a string of JavaScript.
+func stringArgument(t meta.ValType, written string) (text string, ok bool) {
+	if !t.IsRef() || t.Top() != meta.ExternRef {
+		return "", false
+	}
+	text, err := strconv.Unquote(strings.TrimPrefix(written, meta.ExternRef.String()+":"))
+	return text, err == nil
 }

@@ -38,7 +38,7 @@ another one. What else it imports of JavaScript is not there.
 
 With --invoke, calls an exported function with ARGS instead of _start, and prints
 each result on a line with its type. A vector is its shape and lanes, such as
-v128:i32x4:1,2,3,4. Code for another target is compiled here and runs in an emulator.
+v128:i32x4:1,2,3,4, and a string of JavaScript its text in quotes. Code for another target is compiled here and runs in an emulator.
 
 A module is compiled the first time only: see waot cache --help. It is compiled for this processor, as if with --cpu=native. --cpu, --rewrites, --rules-off
 and code that runs in an emulator choose as waot build does.
@@ -292,7 +292,7 @@ func invokeIn(ctx context.Context, c *cli.Context, p *guest, name string) error 
 	if len(words) != len(t.Params) {
 		return usagef("run: %s takes %d arguments %s, got %d", quote.Name(name), len(t.Params), abi.TypeList(t.Params, ", "), len(words))
 	}
-	args, err := parseValues(t.Params, words)
+	args, err := parseValuesFor(p.store, t.Params, words)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ const stringsText = `(module $strings
 	(func (export "_start") (call $print (call $concat (global.get $hello) (global.get $hello))))
 	(func (export "greet") (param i32) (result i32 externref externref)
 		(local.get 0) (call $concat (global.get $hello) (global.get $other)) (ref.null extern))
+	(func (export "twice") (param (ref extern) externref i32) (result externref) (call $concat (local.get 0) (local.get 1)))
 	(func (export "trap") (drop (call $at (global.get $hello) (i32.const 7)))))`
 
 // TestRunStrings: a module that imports the strings of JavaScript runs by the command, compiled before or not, with its constants from wherever it has them.
@@ -60,6 +61,11 @@ func TestRunStrings(t *testing.T) {
 		{"dart.wat --string-constants=S --invoke greet 5", 0, greeting},
 		{"alone.wat --string-constants S --invoke get --json", 0, "{\n  \"results\": [\n    {\n      \"type\": \"externref\",\n      \"value\": \"\\\"x\\\"\"\n    }\n  ]\n}\n"},
 		{"alone.wat --string-constants S --invoke get", 0, "externref:\"x\"\n"},
+		{`kotlin.wat --invoke twice "ü\n" externref:"x" 5`, 0, "externref:\"ü\\nx\"\n"},
+		{`kotlin.wat --invoke twice "a" null 5`, 1, "cast failure"},
+		{`kotlin.wat --invoke twice a "b" 5`, 2, `"a" is no (ref extern)`},
+		{`kotlin.wat --invoke twice null "b" 5`, 2, `"null" is no (ref extern)`},
+		{`kotlin.wat --invoke twice "a" "b" "5"`, 2, `is no i32`},
 		{"kotlin.wat --invoke trap", 1, "out of bounds array access"},
 		{"kotlin.wat --trace-hostcalls", 0, "waot: wasm:js-string.concat(\"hello, \", \"hello, \") = \"hello, hello, \"\nwaot: wasm:js-string.length(\"hello, hello, \") = 14\n"},
 		{"dart.wat", 1, `2 unknown imports: "S" "hello, ": wanted global (ref extern), "S" "ü€\a\n": wanted global externref; if these are constant strings of JavaScript: --string-constants="S"`},
