@@ -58,6 +58,8 @@ type (
 	ObjectType = host.ObjectType
 	// FieldType is the type of a field of a structure, or of the elements of an array.
 	FieldType = host.FieldType
+	// RefType is a type of references by itself, for tables and globals that Go code makes.
+	RefType = host.RefType
 	// I31 is a small integer as a reference.
 	I31 = host.I31
 	// Value is a WebAssembly value with its type.
@@ -120,6 +122,10 @@ const (
 	TypeExternRef = host.TypeExternRef
 	TypeExnRef    = host.TypeExnRef
 	TypeAnyRef    = host.TypeAnyRef
+	TypeEqRef     = host.TypeEqRef
+	TypeI31Ref    = host.TypeI31Ref
+	TypeStructRef = host.TypeStructRef
+	TypeArrayRef  = host.TypeArrayRef
 )
 
 // The kinds of objects.

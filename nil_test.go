@@ -74,7 +74,7 @@ func live(t *testing.T) []any {
 // zeros returns a zero value of each publicFuncs type with methods, and of each that is an argument.
 func zeros() []any {
 	return []any{new(waot.Cache), new(waot.CacheError), new(waot.CompileLimitError), new(waot.FuncError), new(waot.ModuleError), new(waot.TextError),
-		new(host.Caller), new(host.Exception), new(host.Func), new(host.Global), new(host.Instance), new(host.Memory), new(host.Module), new(host.Object), new(host.ObjectKind), new(host.ObjectType), new(host.FieldType), new(host.Pool), new(host.PoolInstance), new(host.Snapshot), new(host.Store),
+		new(host.Caller), new(host.Exception), new(host.Func), new(host.Global), new(host.Instance), new(host.Memory), new(host.Module), new(host.Object), new(host.ObjectKind), new(host.ObjectType), new(host.FieldType), new(host.RefType), new(host.Pool), new(host.PoolInstance), new(host.Snapshot), new(host.Store),
 		new(host.Table), new(host.Tag), new(host.Trap), new(host.ExternType), new(host.FuncType), new(host.Kind), new(host.Limits), new(host.TrapCode), new(host.ValType), new(host.Value),
 		new(hosterr.CPUError), new(hosterr.CancelError), new(hosterr.Error), new(hosterr.LimitError), new(hosterr.LinkError), new(hosterr.ObjectError),
 		new(hosterr.ReferenceError), new(hosterr.SnapshotError), new(hosterr.SystemError), new(jsstring.String), new(sign.Error), new(sign.Key), new(wasirun.ExitError), new(wasirun.Program), new(wasirun.System),
@@ -209,6 +209,8 @@ func TestZeroIsClosed(t *testing.T) {
 		"Store.NewFunc":              get(zero.NewFunc(func() {})),
 		"Store.NewMemory":            get(zero.NewMemory(waot.Limits{})),
 		"Store.NewGlobal":            get(zero.NewGlobal(true, waot.I32(1))),
+		"Store.NewGlobalOf":          get(zero.NewGlobalOf(waot.RefType{Type: waot.TypeEqRef}, true, nil)),
+		"Store.NewTableOf":           get(zero.NewTableOf(waot.RefType{Type: waot.TypeEqRef}, waot.Limits{}, nil)),
 		"Store.Instantiate a module": get(s.Instantiate(nil, new(waot.Module), nil)),
 		"Module.Close":               new(waot.Module).Close(),
 		"nil Instance.Export":        get(inst.Export("x")),

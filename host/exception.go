@@ -21,7 +21,7 @@ func (t *Tag) Store() *Store { return (*Store)(t.inproc().Store()) }
 // *SystemError, ErrBusy and ErrClosed.
 func (s *Store) NewTag(params ...ValType) (*Tag, error) {
 	for _, p := range params {
-		if !abi.ValType(p).IsGeneral() {
+		if !abi.ValType(p).NeedsNoModule() {
 			return nil, detail(ErrType, "a tag with %v", p)
 		}
 	}

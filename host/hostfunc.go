@@ -77,7 +77,7 @@ func goFuncOf(fn any) (goFunc, error) {
 	}
 	for _, types := range [][]ValType{raw.Params, raw.Results} {
 		for _, t := range types {
-			if !abi.ValType(t).IsGeneral() {
+			if !abi.ValType(t).NeedsNoModule() {
 				return goFunc{}, detail(ErrType, "a RawFunc with %v", t)
 			}
 		}

@@ -307,7 +307,8 @@ func (i *Instance) Tag(name string) (*Tag, error) { return lookUp[*Tag](i, name,
 
 // At returns what has index n in the index space of tables, memories or globals, imports first: a *Table, *Memory or *Global, exported
 // or not. It is for hosts that know how their modules are made, such as one that calls what a toolchain has in table 0. Tables and globals that are neither imported
-// nor exported can only be read, or else the error is ErrType: the compiler relies on nobody else changing them. Memories may be written. The
+// nor exported can only be read, or else the error is ErrType: the compiler relies on nobody else changing them. Neither can objects in these be read, nor, of a module with structures or arrays, functions with references
+// among their parameters and results: it relies on these staying inside. Memories may be written. The
 // errors are ErrBounds, ErrType for functions, ErrBusy and ErrClosed.
 func (i *Instance) At(kind Kind, n uint32) (x any, err error) {
 	err = i.Store().do(func(*inproc.Store) error {

@@ -176,13 +176,13 @@ func putField(s *inproc.Store, o *inproc.Object, i uint32, v any) error {
 	if err == nil {
 		err = x.with(s, func(w uint64) error { return o.Put(i, [2]uint64{w, x.high}) })
 	}
-	return unfit(f, v, err)
+	return unfit(f.Type, v, err)
 }
 
-// unfit says which value it was that did not fit a field.
-func unfit(f abi.FieldType, v any, err error) error {
+// unfit says which value it was that is no reference of a type.
+func unfit(t abi.ValType, v any, err error) error {
 	if err == ErrType {
-		return detail(ErrType, "%T is no %v", v, f.Type)
+		return detail(ErrType, "%T is no %v", v, t)
 	}
 	return err
 }
@@ -270,7 +270,7 @@ func (s *Store) NewArray(t *ObjectType, n uint32, v any) (o *Object, err error) 
 		if err != nil {
 			return err
 		}
-		return unfit(f, v, value.with(p, func(w uint64) error {
+		return unfit(f.Type, v, value.with(p, func(w uint64) error {
 			x, err := p.NewObject(t.inproc(), n)
 			if err != nil {
 				return err

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/waot-project/waot/host/inproc"
-	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/meta"
 )
 
@@ -221,30 +220,65 @@ func (s *Store) NewMemory(l Limits) (*Memory, error) {
 	return (*Memory)(m), err
 }
 
-// NewTable creates a table of nulls of type TypeFuncRef, TypeExternRef, TypeExnRef or TypeAnyRef. The errors are
-// ErrType, *LimitError, *SystemError, ErrBusy and ErrClosed.
+// NewTable is NewTableOf for nulls of a type that has no index, such as TypeFuncRef, TypeExternRef and TypeEqRef.
 func (s *Store) NewTable(elem ValType, l Limits) (*Table, error) {
-	if !elem.isRef() || !abi.ValType(elem).IsGeneral() {
-		return nil, detail(ErrType, "a table of %v", elem)
-	}
-	t, err := s.inproc().NewTable(meta.ValType(elem), inproc.Limits(l))
-	return (*Table)(t), err
+	return s.NewTableOf(RefType{Type: elem}, l, nil)
 }
 
-// NewGlobal creates a global variable of v's type. The errors are ErrType, *LimitError, *SystemError,
+// NewTableOf creates a table of references. Each element is v, as Table.Set takes it; it must be of the type also where there are no elements to begin with. The errors are ErrType, *LimitError, *SystemError,
+// ErrBusy, ErrClosed, and ErrCancelled if the context of the call around it ends before many elements are filled.
+func (s *Store) NewTableOf(t RefType, l Limits, v any) (x *Table, err error) {
+	err = s.withRef(t, "table", v, func(p *inproc.Store, w uint64) error {
+		table, err := p.NewTableOf(t.inproc(), inproc.Limits(l), w)
+		x = (*Table)(table)
+		return err
+	})
+	return x, err
+}
+
+// NewGlobal creates a global variable of v's type, one of the constants TypeI32 to TypeAnyRef. The errors are ErrType, *LimitError, *SystemError,
 // ErrBusy and ErrClosed.
 func (s *Store) NewGlobal(mutable bool, v Value) (*Global, error) {
+	if v.Type().isRef() {
+		return s.NewGlobalOf(RefType{Type: v.Type()}, mutable, v)
+	}
 	if v.Type() == 0 {
 		return nil, detail(ErrType, "a global without a type")
 	}
 	var g *inproc.Global
-	err := s.do(func(p *inproc.Store) error {
-		return v.with(p, func(w uint64) (err error) {
-			g, err = p.NewGlobal(meta.ValType(v.Type()), mutable, w, v.high)
-			return err
-		})
+	err := s.do(func(p *inproc.Store) (err error) {
+		g, err = p.NewGlobal(meta.ValType(v.Type()), mutable, v.low, v.high)
+		return err
 	})
 	return (*Global)(g), err
+}
+
+// NewGlobalOf creates a global variable that has a reference: v, as Table.Set takes it. The errors are ErrType, *LimitError, *SystemError, ErrBusy and ErrClosed.
+func (s *Store) NewGlobalOf(t RefType, mutable bool, v any) (x *Global, err error) {
+	err = s.withRef(t, "global", v, func(p *inproc.Store, w uint64) error {
+		g, err := p.NewGlobalOf(t.inproc(), mutable, w)
+		x = (*Global)(g)
+		return err
+	})
+	return x, err
+}
+
+// withRef calls f inside the store with the word of v, for what is made of references of type t.
+func (s *Store) withRef(t RefType, what string, v any, f func(p *inproc.Store, w uint64) error) error {
+	typ, err := t.inproc().ValType()
+	if err != nil {
+		return detail(ErrType, "a %s of %v", what, t)
+	}
+	x, err := valueOf(ValType(typ), v)
+	if err != nil {
+		return err
+	}
+	return s.do(func(p *inproc.Store) error {
+		if err := p.Use(t.inproc()); err != nil {
+			return err
+		}
+		return unfit(typ, v, x.with(p, func(w uint64) error { return f(p, w) }))
+	})
 }
 
 // References as words, for Func.CallRaw and RawFunc.

@@ -23,6 +23,11 @@ const (
 	TypeExternRef = ValType(abi.ExternRef)
 	TypeExnRef    = ValType(abi.ExnRef) // references to exceptions
 	TypeAnyRef    = ValType(abi.AnyRef) // references to structures, arrays and small integers, and to Go values that have been converted
+	// Types of references that are parts of TypeAnyRef: to structures, arrays and small integers, and to one kind of these.
+	TypeEqRef     = ValType(abi.EqRef)
+	TypeI31Ref    = ValType(abi.I31Ref)
+	TypeStructRef = ValType(abi.StructRef)
+	TypeArrayRef  = ValType(abi.ArrayRef)
 )
 
 // TypeIndex returns the index of the type of the functions that t refers to; ok is false if t says nothing of it. The index is one of the module that t was asked of, and of the type of
@@ -32,7 +37,7 @@ func (t ValType) TypeIndex() (index uint32, ok bool) { return abi.ValType(t).Typ
 // IsNotNull reports whether t is a type of references that are never null.
 func (t ValType) IsNotNull() bool { return abi.ValType(t).IsNotNull() }
 
-// Base returns the constant that t is a part of: TypeFuncRef for all references to functions, TypeExternRef for those to Go values, TypeExnRef for those to exceptions, TypeAnyRef for those
+// Base returns what t is a part of: TypeFuncRef for all references to functions, TypeExternRef for those to Go values, TypeExnRef for those to exceptions, TypeAnyRef for those
 // to structures, arrays and small integers, and other types unchanged.
 func (t ValType) Base() ValType {
 	switch {

@@ -30,6 +30,7 @@ type guestOptions struct {
 	answers  *answers  // if not nil, stand in for what is missing
 	standIns io.Writer // gets a line for each call of a function that has a stand-in, or nil
 	trace    io.Writer // gets a line for each call of the host, or nil
+	strings  string    // module whose globals are constant strings of JavaScript, or "" for the default
 	stack    uint64    // bytes of stack, or 0 for the default
 	fuel     uint64    // units, for code that counts them
 }
@@ -60,12 +61,9 @@ func (g *guest) setUp(ctx context.Context, mod *host.Module, cfg *wasirun.Option
 		if o.standIns != nil {
 			traced(others, o.standIns)
 		}
-		for module, list := range others {
-			if imports[module] == nil {
-				imports[module] = list
-			}
-			maps.Copy(imports[module], list)
-		}
+		merge(imports, others)
+	} else if err := addStrings(imports, g.store, mod, o.strings); err != nil {
+		return err
 	}
 	if err := complete(imports, mod, o.stub); err != nil {
 		return err
@@ -77,6 +75,16 @@ func (g *guest) setUp(ctx context.Context, mod *host.Module, cfg *wasirun.Option
 		return err
 	}
 	return g.system.Initialize(ctx, g.inst)
+}
+
+// merge adds imports, in the place of those of the same names.
+func merge(imports, others host.Imports) {
+	for module, list := range others {
+		if imports[module] == nil {
+			imports[module] = list
+		}
+		maps.Copy(imports[module], list)
+	}
 }
 
 func (g *guest) close() {
@@ -146,12 +154,12 @@ func traced(imports host.Imports, w io.Writer) {
 				what = quote.Name(name)
 			}
 			f.Func = func(c *host.Caller, args, results []uint64) error {
-				text := what + "(" + strings.Join(formatWords(f.Params, args), ", ") + ")"
+				text := what + "(" + strings.Join(formatWords(c.Store(), f.Params, args), ", ") + ")"
 				err := call(c, args, results)
 				if err != nil {
 					fmt.Fprintf(w, "waot: %s: %v\n", text, err)
 				} else {
-					fmt.Fprintf(w, "waot: %s = %s\n", text, strings.Join(formatWords(f.Results, results), ", "))
+					fmt.Fprintf(w, "waot: %s = %s\n", text, strings.Join(formatWords(c.Store(), f.Results, results), ", "))
 				}
 				return err
 			}
@@ -161,12 +169,14 @@ func traced(imports host.Imports, w io.Writer) {
 }
 
 // formatWords writes values without their types.
-func formatWords(types []host.ValType, words []uint64) (texts []string) {
-	for _, t := range types {
-		mt := meta.ValType(t)
-		_, text, _ := strings.Cut(formatValue(mt, words), ":")
-		texts = append(texts, text)
-		words = words[mt.Words():]
+func formatWords(s *host.Store, types []host.ValType, words []uint64) []string {
+	list := make([]meta.ValType, len(types))
+	for i, t := range types {
+		list[i] = meta.ValType(t)
+	}
+	texts := formatValuesOf(s, list, words)
+	for i := range texts {
+		_, texts[i], _ = strings.Cut(texts[i], ":")
 	}
 	return texts
 }

@@ -77,7 +77,7 @@ func toolchainHint(imports []host.ImportType) string {
 			return t.hint
 		}
 	}
-	return ""
+	return constantsHint(imports)
 }
 
 // stubError is the end of a program that has called a function that is not there.

@@ -185,6 +185,9 @@ func (r *runner) pass(ctx context.Context, c *cli.Context, file string, command 
 			args = append(args, "--"+name)
 		}
 	}
+	if c.IsSet(constantsFlag) {
+		args = append(args, "--"+constantsFlag, c.String(constantsFlag))
+	}
 	if c.IsSet("invoke") {
 		args = append(args, "--invoke", c.String("invoke"))
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/waot-project/waot/host/inproc"
 	"github.com/waot-project/waot/host/wasirun"
 	"github.com/waot-project/waot/internal/abi"
-	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/quote"
 )
 
@@ -33,9 +32,13 @@ becomes waot's. It reaches only the directories that are given, and in these no
 files of the kernel (/proc, /sys) and no devices but /dev/null and the like. A trap
 prints one line and a backtrace, and exits with 1.
 
+A module that imports wasm:js-string, as compilers for JavaScript make it, gets these
+functions, and its constant strings from the module "'"; --string-constants names
+another one. What else it imports of JavaScript is not there.
+
 With --invoke, calls an exported function with ARGS instead of _start, and prints
 each result on a line with its type. A vector is its shape and lanes, such as
-v128:i32x4:1,2,3,4. Code for another target is compiled here and runs in an emulator.
+v128:i32x4:1,2,3,4, and a string of JavaScript its text in quotes. Code for another target is compiled here and runs in an emulator.
 
 A module is compiled the first time only: see waot cache --help. It is compiled for this processor, as if with --cpu=native. --cpu, --rewrites, --rules-off
 and code that runs in an emulator choose as waot build does.
@@ -58,6 +61,7 @@ Examples:
 			&cli.StringFlag{Name: "signed-by", Usage: "run the object or image only if the Ed25519 key in `KEYFILE` has signed it; the public key will do"},
 			&cli.StringFlag{Name: "invoke", Usage: "call the exported function `NAME`"},
 			&cli.BoolFlag{Name: "stub-missing", Usage: "run without imported functions that waot does not have; a call of one traps"},
+			&cli.StringFlag{Name: constantsFlag, Usage: "take globals that are imported from the module `NAME` for constant strings of JavaScript (default \"'\" if it imports wasm:js-string)"},
 			&cli.BoolFlag{Name: "trace-hostcalls", Usage: "tell on standard error of each call of an imported function"},
 			&cli.BoolFlag{Name: "json", Usage: "print errors, and results of --invoke, as JSON"},
 			&cli.BoolFlag{Name: "time", Usage: "tell how long compiling and running take"},
@@ -155,7 +159,7 @@ func runProgram(ctx context.Context, c *cli.Context, mod *host.Module, cfg *wasi
 }
 
 func guestOptionsOf(c *cli.Context) guestOptions {
-	o := guestOptions{stub: c.Bool("stub-missing"), stack: c.Uint64("max-stack"), fuel: fuelLimit(c)}
+	o := guestOptions{stub: c.Bool("stub-missing"), strings: c.String(constantsFlag), stack: c.Uint64("max-stack"), fuel: fuelLimit(c)}
 	if c.Bool("trace-hostcalls") {
 		o.trace = c.App.ErrWriter
 	}
@@ -288,7 +292,7 @@ func invokeIn(ctx context.Context, c *cli.Context, p *guest, name string) error 
 	if len(words) != len(t.Params) {
 		return usagef("run: %s takes %d arguments %s, got %d", quote.Name(name), len(t.Params), abi.TypeList(t.Params, ", "), len(words))
 	}
-	args, err := parseValues(t.Params, words)
+	args, err := parseValuesFor(p.store, t.Params, words)
 	if err != nil {
 		return err
 	}
@@ -296,13 +300,14 @@ func invokeIn(ctx context.Context, c *cli.Context, p *guest, name string) error 
 	if err != nil {
 		return err
 	}
+	texts := formatValuesOf(p.store, t.Results, results)
 	if c.Bool("json") {
 		writeJSON(c.App.Writer, struct {
 			Results []resultValue `json:"results"`
-		}{resultValues(t.Results, results)})
+		}{resultValues(texts)})
 		return nil
 	}
-	for _, r := range formatValues(t.Results, results) {
+	for _, r := range texts {
 		printf(c, "%s\n", r)
 	}
 	return nil
@@ -315,9 +320,9 @@ type resultValue struct {
 	Value string `json:"value"`
 }
 
-func resultValues(types []meta.ValType, words []uint64) []resultValue {
+func resultValues(texts []string) []resultValue {
 	list := []resultValue{}
-	for _, text := range formatValues(types, words) {
+	for _, text := range texts {
 		t, v, _ := strings.Cut(text, ":")
 		list = append(list, resultValue{t, v})
 	}

@@ -106,7 +106,7 @@ func (t *typeTable) add(f storeType) {
 	}
 }
 
-// internType returns the store's one type t, which says nothing beyond classes.
+// internType returns the store's one type t, which has no index of a type.
 func (s *Store) internType(t *meta.FuncType) (storeType, error) {
 	key := string(t.Record(0, nil))
 	if f := s.types.find(key); f.funcType != nil {
@@ -114,7 +114,15 @@ func (s *Store) internType(t *meta.FuncType) (storeType, error) {
 	}
 	f := newFuncType(t, s.config.CollectAlways)
 	f.key = key
+	if t.IsTyped() {
+		f.setTyped(abi.RecordsOf(abi.Defs([]meta.FuncType{*t}), nil))
+	}
 	return s.own(f)
+}
+
+// setTyped sets what typed references need; records are those of the types of the module, or of t alone.
+func (f *funcType) setTyped(records *abi.Records) {
+	f.typed.Store(&typedType{abi.DigestOf([]byte(f.key)), typedValues(f.Params, records), typedValues(f.Results, records)})
 }
 
 // digestOf returns what stands for type f in types that refer to it.
@@ -166,7 +174,7 @@ func (m *Module) newType(n uint32, collectAlways bool) *funcType {
 		t.number = m.numbers[n]
 	}
 	if t.IsTyped() {
-		t.typed.Store(&typedType{abi.DigestOf([]byte(t.key)), typedValues(t.Params, m.records), typedValues(t.Results, m.records)})
+		t.setTyped(m.records)
 	}
 	return t
 }

@@ -10,9 +10,9 @@ import (
 
 // Tag is a tag of exceptions.
 type Tag struct {
-	store *Store
-	typ   *funcType // its parameters are the arguments of exceptions
-	addr  uintptr   // what stands for it in compiled code
+	store   *Store
+	typ     *funcType // its parameters are the arguments of exceptions
+	addr    uintptr   // what stands for it in compiled code
 	private bool
 }
 
@@ -28,17 +28,14 @@ func (t *Tag) Store() *Store { return t.store }
 // the objects, functions and exceptions.
 func (t *Tag) IsPrivate() bool { return t.private }
 
-// NewTag makes a tag whose exceptions have arguments of the given types, which are general. Errors are ErrType, ErrBusy, ErrClosed and those of memory.
+// NewTag makes a tag whose exceptions have arguments of the given types, none of which has the index of a type. Errors are ErrType, ErrBusy, ErrClosed and those of memory.
 func (s *Store) NewTag(params []meta.ValType) (*Tag, error) {
-	if !areGeneral(params) {
-		return nil, ErrType
-	}
 	done, err := s.hold()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	typ, err := s.internType(&meta.FuncType{Params: params})
+	typ, err := s.hostType(&meta.FuncType{Params: params})
 	switch {
 	case err != nil:
 		return nil, err

@@ -15,16 +15,26 @@ type Global struct {
 	hidden  bool // see Instance.hide
 }
 
-// NewGlobal makes a global variable with the bits v; high is the upper half of a v128. t needs no module to be understood, but may exclude null. The error is ErrType if v is no reference of
+// NewGlobal makes a global variable with the bits v; high is the upper half of a v128. t needs no module to be understood. The error is ErrType if v is no reference of
 // type t, a *LimitError or *SystemError.
 func (s *Store) NewGlobal(t meta.ValType, mutable bool, v, high uint64) (*Global, error) {
+	if t.IsRef() {
+		return s.NewGlobalOf(RefType{Type: t}, mutable, v)
+	}
+	if !t.IsValid() {
+		return nil, ErrType
+	}
 	done, err := s.hold()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	v, ok := s.toNative(abi.OwnType{Type: t}, v)
-	if !ok || !t.OrNull().IsGeneral() {
+	return s.newGlobal(t, nil, mutable, v, high)
+}
+
+func (s *Store) newGlobal(t meta.ValType, own *abi.OwnType, mutable bool, v, high uint64) (*Global, error) {
+	v, ok := s.toNative(ownType(t, own), v)
+	if !ok {
 		return nil, ErrType
 	}
 	if err := s.grant(usage{globals: 1}); err != nil {
@@ -34,7 +44,7 @@ func (s *Store) NewGlobal(t meta.ValType, mutable bool, v, high uint64) (*Global
 	if err != nil {
 		return nil, err
 	}
-	g := &Global{store: s, addr: at, typ: t, mutable: mutable}
+	g := &Global{store: s, addr: at, typ: t, own: own, mutable: mutable}
 	g.put(v, high)
 	s.used.globals++
 	if t.Base() == meta.ExternRef {

@@ -262,6 +262,29 @@ func (i *Instance) hide() {
 	}
 }
 
+// withholds reports whether Go code must not get w, what compiled code has in a table or global that is hidden, of type t. Compiled code of a module that no reference enters or leaves relies on what its
+// structures hold: Go code could change an object, or make another one and pass it to a function that is not exported.
+func (s *Store) withholds(t meta.ValType, w uint64) bool {
+	switch {
+	case s.heap == nil || w == 0:
+		return false
+	case t.Base() == meta.ExternRef:
+		return isObject(w)
+	case t.Base() != meta.FuncRef:
+		return false
+	}
+	f := s.describedBy(uintptr(w))
+	return f != nil && f.inst != nil && f.inst.module.meta.Heap != nil && (f.typ.refsIn || f.typ.refsOut)
+}
+
+// Withholds reports whether element i is one that only the module may have.
+func (t *Table) Withholds(i uint64) bool {
+	return t.hidden && i < t.Len() && t.store.withholds(t.elem, load64(t.base+8*uintptr(i)))
+}
+
+// Withholds reports whether the value is one that only the module may have.
+func (g *Global) Withholds() bool { return g.hidden && g.store.withholds(g.typ, load64(g.addr)) }
+
 // fill writes the slots and descriptors of the instance data and applies
 // relocations.
 func (i *Instance) fill() error {

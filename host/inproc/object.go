@@ -221,6 +221,11 @@ func (f *Func) ObjectType(index uint32) *ObjectType {
 	return nil
 }
 
+// IsType reports whether type n of the module is the last one of types, which are those of another module.
+func (m *Module) IsType(n uint32, types []abi.TypeDef) bool {
+	return m.records.Digest(n) == abi.RecordsOf(types, nil).Digest(uint32(len(types)-1))
+}
+
 // Def returns the definition, in which indices are those of one of the modules that have it; nil for a type that is nil or zero.
 func (t *ObjectType) Def() *abi.TypeDef {
 	if t == nil || t.types == nil {
@@ -241,11 +246,6 @@ func (t *ObjectType) IsWithin(u *ObjectType) bool {
 	runtime.KeepAlive(t) // the numbers are theirs as long
 	runtime.KeepAlive(u)
 	return is
-}
-
-// IsOnly reports whether t is what a definition says that has a recursion group of its own.
-func (t *ObjectType) IsOnly(def abi.TypeDef) bool {
-	return t.types.records.Digest(t.index) == abi.RecordsOf([]abi.TypeDef{def}, nil).Digest(0)
 }
 
 // size returns how many bytes an object takes.

@@ -92,8 +92,10 @@ func (s *Store) toNative(t abi.OwnType, v uint64) (w uint64, ok bool) {
 
 // isOf reports whether a reference to f is one of type t.
 func (f *Func) isOf(t *abi.OwnType) bool {
-	_, exact := t.Type.TypeIndex()
-	return !exact || f.typ.digestOf() == t.To || process.rows.isWithin(f.typ.number.number, process.rows.numberOf(t.To))
+	if _, exact := t.Type.TypeIndex(); !exact {
+		return !t.Type.IsBottom()
+	}
+	return f.typ.digestOf() == t.To || process.rows.isWithin(f.typ.number.number, process.rows.numberOf(t.To))
 }
 
 // fromNative returns the reverse, for words that compiled code has.

@@ -257,24 +257,33 @@ func (s *Store) alloc(size uintptr) (uintptr, error) {
 // NewHostFunc makes a function of the given type that runs fn. It can be imported,
 // put into tables, and called. It fails with ErrType if the type has more than maxValues parameters or results.
 func (s *Store) NewHostFunc(t meta.FuncType, fn HostFunc) (*Func, error) {
-	if !areGeneral(t.Params) || !areGeneral(t.Results) {
-		return nil, ErrType
-	}
 	done, err := s.hold()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	typ, err := s.internType(&t)
+	typ, err := s.hostType(&t)
 	if err != nil {
 		return nil, err
 	}
 	return s.newHostFunc(typ, fn)
 }
 
-// areGeneral reports whether the types can be those of functions and tags that the host makes.
-func areGeneral(types []meta.ValType) bool {
-	return !slices.ContainsFunc(types, func(t meta.ValType) bool { return !t.IsGeneral() })
+// hostType returns the type of a function or tag that the host makes, for whose values the store is ready then. The error is ErrType if it has the index of a type, *LimitError or *SystemError.
+func (s *Store) hostType(t *meta.FuncType) (storeType, error) {
+	internal := false
+	for _, types := range [2][]meta.ValType{t.Params, t.Results} {
+		for _, v := range types {
+			if !v.NeedsNoModule() {
+				return storeType{}, ErrType
+			}
+			internal = internal || v.IsInternal()
+		}
+	}
+	if err := s.makeHeapFor(internal); err != nil {
+		return storeType{}, err
+	}
+	return s.internType(t)
 }
 
 // NewHostFuncOf is NewHostFunc for type n of a module.

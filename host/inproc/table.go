@@ -16,18 +16,9 @@ type Table struct {
 	hidden bool // see Instance.hide
 }
 
-// NewTable makes a table of null references; elem is FuncRef or ExternRef. The error
-// is ErrType if it is not, a *LimitError or *SystemError.
+// NewTable is NewTableOf for nulls.
 func (s *Store) NewTable(elem meta.ValType, l Limits) (*Table, error) {
-	if !elem.IsRef() || !elem.IsGeneral() {
-		return nil, ErrType
-	}
-	done, err := s.hold()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return s.newTable(elem, nil, l)
+	return s.NewTableOf(RefType{Type: elem}, l, 0)
 }
 
 func (s *Store) newTable(elem meta.ValType, own *abi.OwnType, l Limits) (*Table, error) {

@@ -38,6 +38,7 @@ var builtins = [...]builtin{
 type call struct {
 	store *inproc.Store
 	args  []uint64
+	texts *texts
 	limit uint64
 	// arrays is the type of arrays of code units, for the functions that take one.
 	arrays *inproc.ObjectType
@@ -67,7 +68,7 @@ func (c *call) units(i int) ([]uint16, error) {
 			return s.units, nil
 		}
 	case string:
-		return New(s).units, nil
+		return c.texts.units(c.args[i], s), nil
 	}
 	return nil, notString
 }
@@ -96,12 +97,17 @@ func (c *call) array(i int) (*inproc.Object, error) {
 // maxUnits is the most code units that a string may have.
 const maxUnits = 1 << 30
 
-// make returns a reference to a new string of n code units, which fill puts there. Making it may collect: nothing of an array is known across it.
-func (c *call) make(n int, fill func(units []uint16)) (uint64, error) {
+// weigh returns an error if there may be no string of n code units more. It may collect: nothing of an array is known across it.
+func (c *call) weigh(n int) error {
 	if n > maxUnits {
-		return 0, &host.LimitError{What: "code units of a string", Want: uint64(n), Limit: maxUnits}
+		return &host.LimitError{What: "code units of a string", Want: uint64(n), Limit: maxUnits}
 	}
-	if err := c.store.Weigh(weight(n), c.limit, "bytes of strings"); err != nil {
+	return c.store.Weigh(weight(n), c.limit, "bytes of strings")
+}
+
+// make returns a reference to a new string of n code units, which fill puts there.
+func (c *call) make(n int, fill func(units []uint16)) (uint64, error) {
+	if err := c.weigh(n); err != nil {
 		return 0, err
 	}
 	s := &String{make([]uint16, n)}
@@ -111,7 +117,10 @@ func (c *call) make(n int, fill func(units []uint16)) (uint64, error) {
 
 // copyOf is make of units that there are.
 func (c *call) copyOf(units ...uint16) (uint64, error) {
-	return c.make(len(units), func(to []uint16) { copy(to, units) })
+	if err := c.weigh(len(units)); err != nil {
+		return 0, err
+	}
+	return c.store.ExternRef(FromUTF16(units)), nil
 }
 
 func truth(b bool) uint64 {

@@ -16,7 +16,8 @@
 // # Strings
 //
 // A string is a sequence of code units of 16 bits, and may have surrogates without a partner. For compiled code it is an externref, for Go code a *String, which never changes: New and FromUTF16 make one. Go code may also give compiled code
-// a string of Go, which the functions take as the one that New makes of it; as each of them converts it, New is better for what is used often.
+// a string of Go, which the functions take as the one that New makes of it. They convert it when they are given it, but not those four again that they were given last, so that a loop over the code units of one
+// takes time in proportion to these; New is better for what is used often.
 //
 // # What the functions do
 //
@@ -29,8 +30,8 @@
 //
 // The strings that the functions have made and that compiled code can reach take at most Options.MaxMemory; what needs more ends with a *host.LimitError.
 //
-// A function is imported with the parameters and the result that the proposal gives it, whose array is (array (mut i16)), final and in a recursion group of its own. What the type of the function is declared as besides,
-// a subtype or part of a larger group, is not looked at.
+// A function is imported with the type that the proposal gives it, as an instantiation compares types: it, and the (array (mut i16)) of some, are final, without supertypes, and in recursion groups of their own. The error for another one
+// says what differs.
 //
 // # Stability
 //

@@ -2,9 +2,12 @@ package jsstring
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/host/inproc"
+	"github.com/waot-project/waot/host/loaded"
 	"github.com/waot-project/waot/internal/abi"
 )
 
@@ -37,12 +40,13 @@ func Imports(s *host.Store, m *host.Module, o *Options) (host.Imports, error) {
 		options.MaxMemory = 1 << 30
 	}
 	imports := host.Imports{}
-	for _, d := range m.Imports() {
+	given := &texts{}
+	for n, d := range m.Imports() {
 		var v any
 		var err error
 		switch d.Module {
 		case functions:
-			v, err = function(m, &d, options.MaxMemory)
+			v, err = function(m, n, &d, given, options.MaxMemory)
 		case options.Constants:
 			v, err = constant((*inproc.Store)(s), &d)
 		}
@@ -63,7 +67,7 @@ func Imports(s *host.Store, m *host.Module, o *Options) (host.Imports, error) {
 // constant returns the global for a constant.
 func constant(s *inproc.Store, d *host.ImportType) (any, error) {
 	if d.Type.Kind != host.KindGlobal || d.Type.Mutable || d.Type.Value != host.TypeExternRef && d.Type.Value != typeSome {
-		return nil, incompatible(d, "an immutable global of type externref")
+		return nil, incompatible(d, "wanted %v, but a constant is an immutable global of type externref or (ref extern)", d.Type)
 	}
 	outer, err := s.Hold()
 	if err != nil {
@@ -78,30 +82,25 @@ func constant(s *inproc.Store, d *host.ImportType) (any, error) {
 	return (*host.Global)(g), err
 }
 
-// function returns the function for an import, nil if there is none of that name.
-func function(m *host.Module, d *host.ImportType, limit uint64) (any, error) {
-	for i := range builtins {
-		b := &builtins[i]
-		if b.name != d.Name {
-			continue
-		}
-		if d.Type.Kind != host.KindFunc {
-			return nil, incompatible(d, "the type of the builtin")
-		}
-		arrays, ok := b.isOf(m, &d.Type.Func)
-		if !ok {
-			return nil, incompatible(d, "the type of the builtin")
-		}
-		return host.RawFunc{Params: general(d.Type.Func.Params), Results: general(d.Type.Func.Results), Func: func(c *host.Caller, args, results []uint64) error {
-			r, err := b.run(&call{(*inproc.Store)(c.Store()), args, limit, arrays})
-			if t, ok := err.(trap); ok {
-				return &host.Trap{Code: host.TrapCode(t), Backtrace: c.Backtrace(), Inner: len(c.Frames())}
-			}
-			results[0] = r
-			return err
-		}}, nil
+// function returns the function for import n, nil if there is none of that name.
+func function(m *host.Module, n int, d *host.ImportType, given *texts, limit uint64) (any, error) {
+	i := slices.IndexFunc(builtins[:], func(b builtin) bool { return b.name == d.Name })
+	if i < 0 {
+		return nil, nil
 	}
-	return nil, nil
+	b := &builtins[i]
+	if err := b.check(m, n, d); err != nil {
+		return nil, err
+	}
+	arrays := arraysOf(m, &d.Type.Func)
+	return host.RawFunc{Params: general(d.Type.Func.Params), Results: general(d.Type.Func.Results), Func: func(c *host.Caller, args, results []uint64) error {
+		r, err := b.run(&call{(*inproc.Store)(c.Store()), args, given, limit, arrays})
+		if t, ok := err.(trap); ok {
+			return &host.Trap{Code: host.TrapCode(t), Backtrace: c.Backtrace(), Inner: len(c.Frames())}
+		}
+		results[0] = r
+		return err
+	}}, nil
 }
 
 // general returns the types of a function as Go code has them.
@@ -113,8 +112,8 @@ func general(types []host.ValType) []host.ValType {
 	return out
 }
 
-func incompatible(d *host.ImportType, want string) error {
-	return &host.LinkError{Module: d.Module, Name: d.Name, Reason: "incompatible import type", Detail: fmt.Sprintf("wanted %v, not %s", d.Type, want)}
+func incompatible(d *host.ImportType, format string, args ...any) error {
+	return &host.LinkError{Module: d.Module, Name: d.Name, Reason: "incompatible import type", Detail: fmt.Sprintf(format, args...)}
 }
 
 // The types of parameters and results. typeArray stands for (ref null (array (mut i16))).
@@ -127,33 +126,73 @@ const (
 // typeSome is (ref extern).
 var typeSome = host.ValType(abi.ExternRef.NotNull())
 
-// isOf reports whether a type of a module has the parameters and the result of the builtin, and returns the type of arrays among them, nil if there is none.
-func (b *builtin) isOf(m *host.Module, t *host.FuncType) (arrays *inproc.ObjectType, ok bool) {
-	if len(t.Params) != len(b.params) || len(t.Results) != 1 || t.Results[0] != b.result {
-		return nil, false
-	}
-	for i, p := range t.Params {
-		switch want := b.params[i]; {
-		case want == typeArray:
-			if arrays = arrayOf(m, p); arrays == nil {
-				return nil, false
-			}
-		case want != p:
-			return nil, false
+// units is the type of arrays of code units.
+var units = abi.TypeDef{Kind: abi.KindArray, Fields: []abi.FieldType{{Type: abi.I32, Packed: 16, Mutable: true}}}
+
+// types are the definition of the function's type, behind what it refers to.
+func (b *builtin) types() []abi.TypeDef {
+	t := abi.FuncType{Results: []abi.ValType{abi.ValType(b.result)}}
+	for _, p := range b.params {
+		if p == typeArray {
+			p = host.ValType(abi.RefToKind(units.Kind, 0))
 		}
+		t.Params = append(t.Params, abi.ValType(p))
 	}
-	return arrays, true
+	return []abi.TypeDef{units, {FuncType: t}}
 }
 
-// arrayOf returns what a type of a module refers to, if it is what typeArray stands for, and nil if not.
-func arrayOf(m *host.Module, t host.ValType) *inproc.ObjectType {
-	index, ok := t.TypeIndex()
-	if !ok || t.IsNotNull() {
+// check returns an error if import n does not have the type of the builtin. Types are compared whole, as an instantiation does.
+func (b *builtin) check(m *host.Module, n int, d *host.ImportType) error {
+	if d.Type.Kind != host.KindFunc {
+		return incompatible(d, "wanted %v, but the builtin is a function %s", d.Type, b)
+	}
+	of := (*loaded.Module)(m).Inproc()
+	if of.IsType(of.Meta().Funcs[n].Type, b.types()) { // functions are the first imports, and the first of the functions
 		return nil
 	}
-	o, err := m.ObjectType(index)
-	if x := (*inproc.ObjectType)(o); err == nil && x.IsOnly(abi.TypeDef{Kind: abi.KindArray, Fields: []abi.FieldType{{Type: abi.I32, Packed: 16, Mutable: true}}}) {
-		return x
+	wanted := signature(m, &d.Type.Func)
+	if wanted == b.String() {
+		return incompatible(d, "wanted a function %s of a type, or with one, that is open, a subtype, or in a recursion group with others, and those of the builtin are not", wanted)
+	}
+	return incompatible(d, "wanted a function %s, but the builtin is a function %s", wanted, b)
+}
+
+// String writes the type as signature does.
+func (b *builtin) String() string {
+	t := host.FuncType{Params: b.params, Results: []host.ValType{b.result}}
+	return strings.ReplaceAll(t.String(), typeArray.String(), "(ref null (array (mut i16)))")
+}
+
+// signature writes a type of functions with the types of structures and arrays in place of their indices.
+func signature(m *host.Module, t *host.FuncType) string {
+	list := func(types []host.ValType) string {
+		texts := make([]fmt.Stringer, len(types))
+		for i, t := range types {
+			texts[i] = t
+			if o := objectOf(m, t); o != nil {
+				texts[i] = host.RefType{Type: t, Object: o}
+			}
+		}
+		return abi.TypeList(texts, ", ")
+	}
+	return list(t.Params) + " -> " + list(t.Results)
+}
+
+// objectOf returns the type of structures or arrays that a type of a module has the index of, or nil.
+func objectOf(m *host.Module, t host.ValType) *host.ObjectType {
+	if index, ok := t.TypeIndex(); ok {
+		o, _ := m.ObjectType(index)
+		return o
+	}
+	return nil
+}
+
+// arraysOf returns the type of arrays that a function is given, nil if there is none.
+func arraysOf(m *host.Module, t *host.FuncType) *inproc.ObjectType {
+	for _, p := range t.Params {
+		if o := objectOf(m, p); o != nil {
+			return (*inproc.ObjectType)(o)
+		}
 	}
 	return nil
 }

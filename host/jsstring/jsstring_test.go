@@ -253,6 +253,11 @@ func TestImports(t *testing.T) {
 		{`(type $a (array i16)) (import "wasm:js-string" "fromCharCodeArray" (func (param (ref null $a) i32 i32) (result (ref extern))))`, nil, "incompatible import type"},
 		{`(type $a (sub (array (mut i16)))) (import "wasm:js-string" "fromCharCodeArray" (func (param (ref null $a) i32 i32) (result (ref extern))))`, nil, "incompatible import type"},
 		{`(rec (type $a (array (mut i16))) (type (struct))) (import "wasm:js-string" "fromCharCodeArray" (func (param (ref null $a) i32 i32) (result (ref extern))))`, nil, "incompatible import type"},
+		{`(type $f (func (param externref) (result i32))) (type (struct)) (import "wasm:js-string" "length" (func (type $f)))`, nil, "wasm:js-string.length"},
+		{`(type $f (sub (func (param externref) (result i32)))) (import "wasm:js-string" "length" (func (type $f)))`, nil, "incompatible import type"},
+		{`(type $f (sub (func (param externref) (result i32)))) (type $g (sub final $f (func (param externref) (result i32)))) (import "wasm:js-string" "length" (func (type $g)))`, nil, "incompatible import type"},
+		{`(rec (type $f (func (param externref) (result i32))) (type (struct))) (import "wasm:js-string" "length" (func (type $f)))`, nil, "incompatible import type"},
+		{`(rec (type $a (array (mut i16))) (type $f (func (param (ref null $a) i32 i32) (result (ref extern))))) (import "wasm:js-string" "fromCharCodeArray" (func (type $f)))`, nil, "incompatible import type"},
 		{`(import "wasm:js-string" "fromCharCodeArray" (func (param arrayref i32 i32) (result (ref extern))))`, nil, "incompatible import type"},
 		{`(import "'" "x" (global externref)) (import "'" "x" (global (ref extern))) (import "S" "y" (global externref))`, nil, "'.x"},
 		{`(import "'" "x" (global externref)) (import "S" "y" (global externref))`, &jsstring.Options{Constants: "S"}, "S.y"},
@@ -276,6 +281,19 @@ func TestImports(t *testing.T) {
 		}
 		if err != nil || strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %v, %v", c.text, got, err)
+		}
+	}
+	const fromArray = "function ((ref null (array (mut i16))), i32, i32) -> ((ref extern))"
+	for text, want := range map[string]string{
+		`(import "wasm:js-string" "length" (func (param (ref extern)) (result i64)))`:                                                                "wanted a function ((ref extern)) -> (i64), but the builtin is a function (externref) -> (i32)",
+		`(import "wasm:js-string" "length" (global i32))`:                                                                                            "wanted global i32, but the builtin is a function (externref) -> (i32)",
+		`(type $a (array (mut i8))) (import "wasm:js-string" "fromCharCodeArray" (func (param (ref $a) i32 i32) (result (ref extern))))`:             "wanted a function ((ref (array (mut i8))), i32, i32) -> ((ref extern)), but the builtin is a " + fromArray,
+		`(rec (type $f (func (param externref) (result i32))) (type (struct))) (import "wasm:js-string" "length" (func (type $f)))`:                  "wanted a function (externref) -> (i32) of a type, or with one, that is open,",
+		`(type $a (sub (array (mut i16)))) (import "wasm:js-string" "fromCharCodeArray" (func (param (ref null $a) i32 i32) (result (ref extern))))`: "wanted a " + fromArray + " of a type, or with one, that is open,",
+		`(import "'" "x" (global (mut externref)))`:                                                                                                  "wanted global mut externref, but a constant is an immutable global",
+	} {
+		if _, err := jsstring.Imports(s, compiled(t, "(module "+text+")"), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 	if _, err := jsstring.Imports(nil, nil, nil); !errors.Is(err, waot.ErrClosed) {

@@ -2,6 +2,7 @@ package jsstring
 
 import (
 	"slices"
+	"sync"
 	"unicode/utf16"
 )
 
@@ -43,3 +44,31 @@ func (s *String) Weight() uint64 { return weight(s.Len()) }
 
 // weight returns about how many bytes a string with its handle takes.
 func weight(units int) uint64 { return 2*uint64(units) + 64 }
+
+// texts are the strings of Go that functions were given last, with their code units: a loop over these converts a string once. Instances of several stores may share them.
+type texts struct {
+	mu   sync.Mutex
+	last [4]text
+	next int // the one whose place is for the next
+}
+
+// text is a string of Go that a reference is to. No other one ever has that word, in any store.
+type text struct {
+	ref   uint64
+	units []uint16
+}
+
+// units returns the code units of what a reference is to, which is s. They must not be changed.
+func (t *texts) units(ref uint64, s string) []uint16 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range t.last {
+		if t.last[i].ref == ref {
+			return t.last[i].units
+		}
+	}
+	units := New(s).units
+	t.last[t.next] = text{ref, units}
+	t.next = (t.next + 1) % len(t.last)
+	return units
+}

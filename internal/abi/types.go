@@ -240,9 +240,10 @@ func (t ValType) Top() ValType {
 // IsBottom reports whether t, a reference type, has null only.
 func (t ValType) IsBottom() bool { row := t.abstract(); return row != nil && row.bottom }
 
-// IsGeneral reports whether t is a type that needs no module to be understood and has all references of its kind, null included.
-func (t ValType) IsGeneral() bool {
-	return t > ValTypeUnknown && t < NumValTypes || t == ExnRef || t == AnyRef
+// NeedsNoModule reports whether t is a type of values that has no index of a type.
+func (t ValType) NeedsNoModule() bool {
+	_, indexed := t.TypeIndex()
+	return t.IsValid() && !indexed
 }
 
 // IsTyped reports whether t says more than its class: that it is not null, or what it refers to.

@@ -10,8 +10,8 @@ import (
 	"github.com/tetratelabs/wazero/internal/expctxkeys"
 )
 
-// Features beyond WebAssembly 2.0. Extended constant expressions and tail calls are always on. Exceptions are those of WebAssembly 3.0. The others are accepted here, but modules that use
-// them do not compile.
+// Features beyond WebAssembly 2.0. Extended constant expressions and tail calls are always on, and typed function references where reference types are. Exceptions are those of WebAssembly 3.0.
+// Threads are accepted here, but modules that use them do not compile.
 const (
 	CoreFeaturesThreads api.CoreFeatures = api.CoreFeatureSIMD << (iota + 1)
 	CoreFeaturesTailCall

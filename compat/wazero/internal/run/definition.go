@@ -44,6 +44,7 @@ type FuncDef struct {
 	paramNames, resultNames []string
 	paramWords, resultWords int
 	refs                    bool // references are among the parameters or results
+	objects                 bool // references to objects are among them, so that Go code cannot call it
 }
 
 func (d *FuncDef) Name() string                 { return d.name }
@@ -67,6 +68,7 @@ const (
 	typeV128    = api.ValueType(0x7b)
 	typeFuncref = api.ValueType(0x70)
 	typeExnref  = api.ValueType(0x69) // a word, as the store has it
+	typeAnyref  = api.ValueType(0x6e) // any reference to objects and small integers, which Go code has none of
 )
 
 // countWords fills in what follows from the types.
@@ -82,6 +84,8 @@ func (d *FuncDef) countWords() {
 				*list.n++
 			case typeFuncref, api.ValueTypeExternref:
 				d.refs = true
+			case typeAnyref:
+				d.objects = true
 			}
 		}
 	}
@@ -110,6 +114,8 @@ func joined(types []api.ValueType, between string) string {
 			names[i] = "funcref"
 		case typeExnref:
 			names[i] = "exnref"
+		case typeAnyref:
+			names[i] = "anyref"
 		}
 	}
 	return strings.Join(names, between)

@@ -37,6 +37,13 @@ var (
 		host.TrapBadConversion:        {"invalid conversion to integer"},
 		host.TrapStackOverflow:        errStack,
 		host.TrapNullReference:        {"null reference"},
+		// These are not in wazero.
+		host.TrapNullStructure:    {host.TrapNullStructure.String()},
+		host.TrapNullArray:        {host.TrapNullArray.String()},
+		host.TrapNullI31:          {host.TrapNullI31.String()},
+		host.TrapArrayOutOfBounds: {host.TrapArrayOutOfBounds.String()},
+		host.TrapCastFailure:      {host.TrapCastFailure.String()},
+		host.TrapHeapExhausted:    {host.TrapHeapExhausted.String()},
 	}
 )
 

@@ -30,7 +30,15 @@ var background = context.Background()
 
 // newFunction returns a function; err says why there is no fn.
 func newFunction(m *Instance, def *FuncDef, fn *host.Func, err error) *Function {
+	if err == nil && def.objects {
+		fn, err = nil, def.objectsError()
+	}
 	return &Function{m: m, grp: m.grp, def: def, fn: fn, err: err, plain: err == nil && !def.refs && !m.rt.config.CloseOnContextDone && !m.grp.listened()}
+}
+
+// objectsError is why Go code cannot call a function. A word for an object would be good until the next call only, or keep the object for ever: a program has no way to say that it does not need it any more.
+func (d *FuncDef) objectsError() error {
+	return fmt.Errorf("%s: references to objects of garbage collection cannot be passed to Go and back", d.signature())
 }
 
 // Definition implements api.Function.

@@ -165,13 +165,16 @@ func (m *Instance) ExportedFunction(name string) api.Function {
 	return newFunction(m, def, fn, err)
 }
 
-// ExportedGlobal implements api.Module.
+// ExportedGlobal implements api.Module. For Go code there are no globals with references to objects.
 func (m *Instance) ExportedGlobal(name string) api.Global {
 	e, ok := m.mod.exports[name]
 	if !ok || e.kind != api.ExternTypeGlobal {
 		return nil
 	}
 	g := m.Global(int(e.index)).(*Global)
+	if g.typ == typeAnyref {
+		return nil
+	}
 	if m.mod.globals[e.index].Mutable {
 		return &MutableGlobal{Global: g}
 	}
@@ -181,9 +184,9 @@ func (m *Instance) ExportedGlobal(name string) api.Global {
 // NumGlobal implements experimental.InternalModule.
 func (m *Instance) NumGlobal() int { return len(m.mod.globals) }
 
-// Global implements experimental.InternalModule.
+// Global implements experimental.InternalModule. The value of one with a reference to an object is 0.
 func (m *Instance) Global(i int) api.Global {
-	g := &Global{m: m, typ: m.mod.globals[i].Type.Code()}
+	g := &Global{m: m, typ: valueType(m.mod.globals[i].Type)}
 	x, err := m.at(host.KindGlobal, uint32(i))
 	if err == nil {
 		g.global = x.(*host.Global)
@@ -216,6 +219,9 @@ func (m *Instance) LookupFunction(table, i uint32, params, results []api.ValueTy
 		d.countWords()
 		return newFunction(m, d, nil, err)
 	}
+	if errors.Is(err, host.ErrType) { // it stays inside
+		panic(err)
+	}
 	f, ok := v.(*host.Func)
 	if err != nil || !ok || f == nil {
 		panic(errTableAccess)
@@ -223,10 +229,10 @@ func (m *Instance) LookupFunction(table, i uint32, params, results []api.ValueTy
 	d := &FuncDef{definition: definition{module: m.mod.name}}
 	t := f.Type()
 	for _, p := range t.Params {
-		d.params = append(d.params, wasmfront.ValType(p).Code())
+		d.params = append(d.params, valueType(wasmfront.ValType(p)))
 	}
 	for _, r := range t.Results {
-		d.results = append(d.results, wasmfront.ValType(r).Code())
+		d.results = append(d.results, valueType(wasmfront.ValType(r)))
 	}
 	if d.countWords(); d.typeName() != (&FuncDef{params: params, results: results}).typeName() {
 		panic(errTypeMismatch)

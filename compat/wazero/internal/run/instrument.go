@@ -3,12 +3,14 @@ package run
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/waot-project/waot/host"
 	"github.com/waot-project/waot/wasmfront"
+	"github.com/waot-project/waot/wasmfront/encode"
 )
 
 // Listeners of guests' functions are called by code that is added to the module before it is compiled. Each such function moves to the end
@@ -83,16 +85,16 @@ func (m *Module) instrument(w *wasmfront.Module) []byte {
 	}
 	table := len(w.Tables)
 	for i, h := range m.hooks {
-		before := lists[sectionType].count
-		for _, told := range [][]api.ValueType{h.def.params, h.def.results} {
-			lists[sectionType].add(append(typeList([]byte{0x60}, told), 0)...)
+		before := len(w.Types) + 2*i // a recursion group counts as one in the section
+		for _, types := range [][]api.ValueType{h.def.params, h.def.results} {
+			lists[sectionType].add(append(typeList([]byte{0x60}, shown(types)), 0)...)
 		}
 		lists[sectionFunction].add(leb(nil, int(w.Funcs[h.def.index].Type))...)
 		own := &bodies[h.def.index-w.NumImportedFuncs]
 		moved := len(w.Funcs) + i
 		bodies = append(bodies, *own)
 		*own = nil
-		bodies[h.def.index-w.NumImportedFuncs] = wrapper(h.def, before, table, 2*i, moved)
+		bodies[h.def.index-w.NumImportedFuncs] = wrapper(h.def, w.Types[w.Funcs[h.def.index].Type].Results, before, table, 2*i, moved)
 	}
 	lists[sectionTable].add(leb([]byte{typeFuncref, 0}, 2*len(m.hooks))...)
 	lists[sectionExport].add(exportEntry(m.hookName(hookTable), api.ExternTypeTable, table)...)
@@ -104,6 +106,17 @@ func (m *Module) instrument(w *wasmfront.Module) []byte {
 		code = append(leb(code, len(b)), b...)
 	}
 	return assemble(w, lists, code)
+}
+
+// shown are types of which listeners are told the values: a reference to an object is the number 0 for them.
+func shown(types []api.ValueType) []api.ValueType {
+	types = slices.Clone(types)
+	for i, t := range types {
+		if t == typeAnyref {
+			types[i] = api.ValueTypeI32
+		}
+	}
+	return types
 }
 
 // assemble writes the module with the lists and the code in the place of the former ones, and without a start section.
@@ -142,26 +155,31 @@ func exportEntry(name string, kind byte, index int) []byte {
 	return leb(append(append(leb(nil, len(name)), name...), kind), index)
 }
 
-// wrapper is the body of a function that takes the place of another: types before and before+1 are those of the Go functions, which the table
+// wrapper is the body of a function that takes the place of another, with the given results: types before and before+1 are those of the Go functions, which the table
 // has from slot on.
-func wrapper(d *FuncDef, before, table, slot, moved int) []byte {
+func wrapper(d *FuncDef, results []wasmfront.ValType, before, table, slot, moved int) []byte {
 	const localGet, localSet, i32Const, call, callIndirect, end = 0x20, 0x21, 0x41, 0x10, 0x11, 0x0b
-	b := leb(nil, len(d.results))
-	for _, t := range d.results {
-		b = append(b, 1, t)
+	b := leb(nil, len(results))
+	for _, t := range results {
+		b = encode.ValType(append(b, 1), t)
 	}
 	op := func(code byte, n int) { b = leb(append(b, code), n) }
-	tell := func(typ, slot int) {
+	// tell calls a Go function with what locals from one on have.
+	tell := func(first int, types []api.ValueType, typ, slot int) {
+		for i, t := range types {
+			if t == typeAnyref {
+				b = append(b, i32Const, 0)
+			} else {
+				op(localGet, first+i)
+			}
+		}
 		b = append(b, i32Const)
 		b = appendSigned(b, slot)
 		op(callIndirect, typ)
 		b = leb(b, table)
 	}
 	params := len(d.params)
-	for i := range d.params {
-		op(localGet, i)
-	}
-	tell(before, slot)
+	tell(0, d.params, before, slot)
 	for i := range d.params {
 		op(localGet, i)
 	}
@@ -169,14 +187,9 @@ func wrapper(d *FuncDef, before, table, slot, moved int) []byte {
 	for i := len(d.results) - 1; i >= 0; i-- {
 		op(localSet, params+i)
 	}
-	for range 2 {
-		for i := range d.results {
-			op(localGet, params+i)
-		}
-		if slot >= 0 {
-			tell(before+1, slot+1)
-			slot = -1
-		}
+	tell(params, d.results, before+1, slot+1)
+	for i := range d.results {
+		op(localGet, params+i)
 	}
 	return append(b, end)
 }
@@ -217,8 +230,8 @@ func (m *Instance) install(inst *host.Instance) error {
 	}
 	for i, h := range m.mod.hooks {
 		for n, f := range []host.RawFunc{
-			{Params: hostTypes(h.def.params), Func: func(c *host.Caller, args, _ []uint64) error { return m.before(h, c, args) }},
-			{Params: hostTypes(h.def.results), Func: func(c *host.Caller, args, _ []uint64) error { return m.after(h, c, args) }},
+			{Params: hostTypes(shown(h.def.params)), Func: func(c *host.Caller, args, _ []uint64) error { return m.before(h, c, args) }},
+			{Params: hostTypes(shown(h.def.results)), Func: func(c *host.Caller, args, _ []uint64) error { return m.after(h, c, args) }},
 		} {
 			fn, err := m.grp.store.NewFunc(f)
 			if err == nil {

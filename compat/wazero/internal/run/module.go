@@ -145,9 +145,18 @@ func valueTypes(list []wasmfront.ValType) []api.ValueType {
 	}
 	types := make([]api.ValueType, len(list))
 	for i, t := range list {
-		types[i] = t.Code()
+		types[i] = valueType(t)
 	}
 	return types
+}
+
+// valueType is a type as package api has it, or one of those without a constant there. References to functions are funcrefs, whatever their type says beyond, and so on for externrefs and exnrefs: the store checks it where a
+// program gives one.
+func valueType(t wasmfront.ValType) api.ValueType {
+	if t.IsRef() {
+		t = t.Top()
+	}
+	return t.Code()
 }
 
 // optional are the features that a runtime can refuse.
@@ -155,14 +164,14 @@ var optional = map[api.CoreFeatures]wasmfront.Features{
 	api.CoreFeatureBulkMemoryOperations:            wasmfront.FeatureBulkMemory,
 	api.CoreFeatureMultiValue:                      wasmfront.FeatureMultiValue,
 	api.CoreFeatureNonTrappingFloatToIntConversion: wasmfront.FeatureSaturatingFloatToInt,
-	api.CoreFeatureReferenceTypes:                  wasmfront.FeatureReferenceTypes,
+	api.CoreFeatureReferenceTypes:                  wasmfront.FeatureReferenceTypes | wasmfront.FeatureFunctionReferences | wasmfront.FeatureGC,
 	api.CoreFeatureSignExtensionOps:                wasmfront.FeatureSignExtension,
 	api.CoreFeatureSIMD:                            wasmfront.FeatureSIMD | wasmfront.FeatureRelaxedSIMD,
 	experimental.CoreFeaturesExceptionHandling:     wasmfront.FeatureExceptions,
 }
 
-// known is what wazero has. A module has one memory there, and exceptions are not those of the legacy proposal.
-const known = wasmfront.DefaultFeatures &^ (wasmfront.FeatureGC | wasmfront.FeatureMultiMemory | wasmfront.FeatureFunctionReferences | wasmfront.FeatureLegacyExceptions)
+// known is what wazero has, and garbage collection. A module has one memory there, and exceptions are not those of the legacy proposal.
+const known = wasmfront.DefaultFeatures &^ (wasmfront.FeatureMultiMemory | wasmfront.FeatureLegacyExceptions)
 
 // decode decodes a module. It validates it, too, unless it may use all features but exceptions: then the compiler does, and Compile looks whether the code has exceptions (handlers of which it leaves nothing are accepted). The compiler would accept those of
 // the legacy proposal.

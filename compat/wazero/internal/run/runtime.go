@@ -376,6 +376,9 @@ func (mod *Module) compatible(s *source) error {
 		if want, have := mod.funcs[s.imported.index].typeName(), from.funcs[s.index].typeName(); want != have {
 			return fmt.Errorf("signature mismatch: %s != %s", want, have)
 		}
+		if want := mod.funcs[s.imported.index]; want.objects && (from.host != nil || s.from.grp == nil) {
+			return want.objectsError()
+		}
 	case api.ExternTypeMemory:
 		want, have := mod.mems[s.imported.index], from.mems[s.index]
 		size := uint64(have.min)
@@ -385,7 +388,7 @@ func (mod *Module) compatible(s *source) error {
 		return sizes(size, uint64(have.max), true, uint64(want.min), uint64(want.max), true)
 	case api.ExternTypeTable:
 		want, have := mod.tables[s.imported.index], from.tables[s.index]
-		if want.Elem != have.Elem {
+		if valueType(want.Elem) != valueType(have.Elem) { // the store compares what they say beyond
 			return fmt.Errorf("table type mismatch: %s != %s", want.Elem, have.Elem)
 		}
 		size := have.Min
@@ -399,7 +402,7 @@ func (mod *Module) compatible(s *source) error {
 		if want.Mutable != have.Mutable {
 			return fmt.Errorf("mutability mismatch: %t != %t", want.Mutable, have.Mutable)
 		}
-		if want.Type != have.Type {
+		if valueType(want.Type) != valueType(have.Type) {
 			return fmt.Errorf("value type mismatch: %s != %s", want.Type, have.Type)
 		}
 	}
@@ -435,6 +438,9 @@ func (m *Instance) value(s *source) (v any, err error) {
 		return nil, fmt.Errorf("module[%s] not instantiated", s.module)
 	}
 	if s.from.grp != m.grp {
+		if def := s.from.mod.funcs[s.index]; def.objects {
+			return nil, fmt.Errorf("import func[%s.%s]: %w, as between modules that know nothing of each other; instantiate one of them so that it imports something of the other", s.module, s.name, def.objectsError())
+		}
 		return bridge(s.from, s.name).raw(m), nil
 	}
 	err = m.grp.enter(func() (err error) { v, err = inst.Export(s.name); return err })
