@@ -323,7 +323,7 @@ const char *waot_text(int code)
 	};
 	static const char *const errors[] = {
 		"the object and the runtime have different versions", "the code needs another processor", "an import is missing or does not fit",
-		"out of memory", "the instance exists already", "compiled code may be running",
+		"out of memory", "the instance exists already", "compiled code may be running", "no structure or array", "no such field or element", "another type", "an immutable field",
 	};
 	if (code >= 0 && (size_t)code < sizeof traps / sizeof *traps)
 		return traps[code];

@@ -39,9 +39,16 @@ struct heap_type {
 	uint32_t super;                 /* how many bytes in front of this the description of the supertype is, 0 without one */
 	uint32_t fixed, elem;           /* the size of a structure with its number, or where elements begin from that on; the size of an element, 0 for a structure */
 	uint32_t num_refs, num_words;   /* fields of 4 and of 8 bytes that are references; of the elements of an array 1 or 0 */
-	uint32_t key[8];                /* of its record */
-	uint32_t offsets[];             /* of these fields, from the reference on */
+	uint32_t key[8];                /* of its record; of HEAP_PLAIN where the instance data has the address of its record, or 0 */
+	uint32_t offsets[];             /* of these fields, from the reference on; behind them is a heap_field for each field, or for the elements */
 };
+
+/* A field of a type. */
+struct heap_field {
+	uint32_t what;                  /* what is stored in the low byte, HEAP_MUTABLE and HEAP_NOT_NULL, and from HEAP_OFFSET on its offset */
+	int32_t to;                     /* how far behind the description of the type that of the type is which the field refers to */
+};
+enum { HEAP_MUTABLE = 1 << 8, HEAP_NOT_NULL = 1 << 9, HEAP_OFFSET = 10 };
 
 struct heap_large {
 	uint64_t at, size;

@@ -58,9 +58,10 @@ enum {
 	CORE_BUCKETS = 1 << 12
 };
 
-/* What is known of the type with a number: its description, and the next number of the bucket. */
+/* What is known of the type with a number: its description, the object that has that, and the next number of the bucket. */
 struct core_known {
 	const struct heap_type *type;
+	const waot_object *object;
 	uint32_t next;
 };
 
@@ -107,7 +108,7 @@ static uint32_t core_depth(uint32_t number)
 }
 
 /* core_add_type gives a type, which has none, a number. The lock is held. It returns 0 if there is no memory. */
-static uint32_t core_add_type(const struct heap_type *t)
+static uint32_t core_add_type(const waot_object *o, const struct heap_type *t)
 {
 	uint32_t super = t->super ? core_number_of(((const struct heap_type *)((const char *)t - t->super))->key) : 0;
 	uint32_t above = super ? core_depth(super) : 0, n = core_types.next, end = n + above + 2;
@@ -120,6 +121,7 @@ static uint32_t core_add_type(const struct heap_type *t)
 	core_types.rows[n + above + 1] = n;
 	core_types.objects[n] = t->kind == HEAP_FUNCTION ? NULL : t;
 	core_types.known[n].type = t;
+	core_types.known[n].object = o;
 	uint32_t *bucket = &core_types.buckets[t->key[0] % CORE_BUCKETS];
 	core_types.known[n].next = *bucket;
 	core_types.next = end;
@@ -140,7 +142,7 @@ static bool core_fill_types(waot_instance *i)
 		if (t->kind == HEAP_PLAIN)
 			continue;
 		uint32_t n = core_number_of(t->key);
-		if (!n && !(n = core_add_type(t)))
+		if (!n && !(n = core_add_type(o, t)))
 			return false;
 		if (t->kind != HEAP_FUNCTION)
 			*to = n;
@@ -700,9 +702,13 @@ static void core_visit_handles(struct heap *h)
 			heap_word(h, &b->handles[n].ref);
 }
 
+/* core_pending are references that C code makes an object of. The lock is held. */
+static struct { waot_ref *words; uint64_t n; } core_pending;
+
 static void heap_each_root(struct heap *h)
 {
 	core_visit_stack(h);
+	core_visit_words(h, core_pending.words, core_pending.n);
 	for (waot_instance *i = core_instances; i; i = i->next) {
 		if (!core_is_live(i))
 			continue;
@@ -763,6 +769,21 @@ WAOT_NORETURN static void core_is_corrupt(const struct heap *h)
 	core_die(room);
 }
 
+/* core_alloc makes an object, of zeros and nulls. It may collect; the lock is held. */
+static enum heap_error core_alloc(uint32_t number, uint32_t length, uint32_t *ref)
+{
+	struct heap *h = &core_objects;
+	uint64_t limit = __atomic_load_n(&core_most_objects, __ATOMIC_RELAXED);
+	h->limit = heap_min(limit ? limit : HEAP_SIZE, HEAP_SPACE - HEAP_FIRST - HEAP_LEAD);
+	h->torture = __atomic_load_n(&core_collect_always, __ATOMIC_RELAXED);
+	if (!core_find_roots())
+		return HEAP_REFUSED;
+	enum heap_error error = heap_alloc(h, number, length, ref);
+	if (error == HEAP_FULL && core_collect_exceptions())
+		error = heap_alloc(h, number, length, ref);
+	return error;
+}
+
 CORE_HIDDEN uint64_t waot_core_new(uint64_t number, uint64_t length, uint64_t size, void *base, uint64_t pc, uint64_t fp);
 
 /* waot_core_new makes an object where the code of waot_heap_new does not. */
@@ -776,14 +797,7 @@ __attribute__((used)) uint64_t waot_core_new(uint64_t number, uint64_t length, u
 	core_here.pc = pc;
 	core_here.fp = fp;
 	core_here.low = (uint64_t)__builtin_frame_address(0);
-	uint64_t limit = __atomic_load_n(&core_most_objects, __ATOMIC_RELAXED);
-	h->limit = heap_min(limit ? limit : HEAP_SIZE, HEAP_SPACE - HEAP_FIRST - HEAP_LEAD);
-	h->torture = __atomic_load_n(&core_collect_always, __ATOMIC_RELAXED);
-	enum heap_error error = HEAP_REFUSED;
-	if (core_find_roots())
-		error = heap_alloc(h, (uint32_t)number, (uint32_t)length, &ref);
-	if (error == HEAP_FULL && core_collect_exceptions())
-		error = heap_alloc(h, (uint32_t)number, (uint32_t)length, &ref);
+	enum heap_error error = core_alloc((uint32_t)number, (uint32_t)length, &ref);
 	core_unlock();
 	if (!error)
 		return ref;
