@@ -15,6 +15,9 @@ var heapModules = []string{"heaphides", "heap", "heapuser", "heapcaller"}
 // TestFields: objects that C code makes, whose fields it reads and writes, and what it must not do.
 func TestFields(t *testing.T) { runInHeapBuilds(t, "fields.c", "fields") }
 
+// TestHidden: frames behind a function of a module without objects are found or missed, never forgotten.
+func TestHidden(t *testing.T) { runInHeapBuilds(t, "hidden.c", "hidden", "seen", "hider") }
+
 // TestHeap: objects in frames on both sides of C functions, in what the program itself has, in handles and exceptions, and in two modules and further instances, with a collection for each object. In several builds, with sanitizers, too.
 func TestHeap(t *testing.T) { runInHeapBuilds(t, "heap.c", heapModules...) }
 

@@ -352,7 +352,7 @@ static int core_make(uint32_t number, uint32_t length, waot_ref *words, uint64_t
 	core_unlock();
 	if (error == HEAP_CORRUPT)
 		core_is_corrupt(h);
-	return !error ? 0 : error == HEAP_FULL ? WAOT_TRAP_HEAP_EXHAUSTED : WAOT_ERROR_MEMORY;
+	return !error ? 0 : error == HEAP_FULL ? (int)WAOT_TRAP_HEAP_EXHAUSTED : error == HEAP_HIDDEN ? (int)WAOT_ERROR_FRAMES : (int)WAOT_ERROR_MEMORY;
 }
 
 /* core_new is what waot_struct_new and waot_array_new share: an object of as many elements, if it is an array, whose fields get values unless that is NULL. */

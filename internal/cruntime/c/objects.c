@@ -34,7 +34,7 @@ static bool heap_clear(char *at, uint64_t size)
 /* core_is_null_object reports whether an access through null may fault at an address. */
 static bool core_is_null_object(uint64_t address) { return core_objects.base && address - (uint64_t)core_objects.base < HEAP_FIRST; }
 
-/* The frame of the innermost adapter that has called a C function, 0 for none. Adapters of code with a heap keep it in the heap's state. */
+/* The frame of the innermost adapter that has called, with marks, 0 for none. Adapters of code with a heap keep it in the heap's state. */
 static uint64_t core_last_exit(void) { return core_objects.base ? __atomic_load_n(&heap_state(&core_objects)->exit, __ATOMIC_RELAXED) : 0; }
 static void core_set_exit(uint64_t exit) { __atomic_store_n(&heap_state(&core_objects)->exit, exit, __ATOMIC_RELAXED); }
 
@@ -486,14 +486,56 @@ static void core_visit_frames(struct heap *h, uint64_t pc, uint64_t fp, uint64_t
 	}
 }
 
+/* core_frame is an adapter's frame of what is noted: the frame pointer and the return address of its caller, and below the one that was noted before. */
+static const uint64_t *core_frame(uint64_t noted) { return (const uint64_t *)(noted & ~(uint64_t)CORE_MARKS); }
+
 /* core_visit_stack visits all frames: those around this call, and those around each call of a C function that is under way. */
 static void core_visit_stack(struct heap *h)
 {
 	core_visit_frames(h, core_here.pc, core_here.fp, core_here.low);
-	for (const uint64_t *exit = (const uint64_t *)heap_state(h)->exit; exit;) {
-		core_visit_frames(h, exit[1], exit[0], (uint64_t)exit + 16);
-		exit = (const uint64_t *)exit[CORE_LINK];
+	for (uint64_t noted = heap_state(h)->exit; noted; noted = core_frame(noted)[CORE_LINK]) {
+		const uint64_t *frame = core_frame(noted);
+		if (!(noted & CORE_ENTRY))
+			core_visit_frames(h, frame[1], frame[0], (uint64_t)frame + 16);
 	}
+}
+
+/* core_behind_frames is the frame pointer of what has called the outermost of the frames that core_visit_frames would visit. */
+static uint64_t core_behind_frames(uint64_t pc, uint64_t fp, uint64_t low)
+{
+	waot_instance *i = NULL;
+	while (fp >= low && fp % 8 == 0) {
+		if (!i || pc - i->text >= i->text_size)
+			i = core_of_text(pc);
+		if (!i)
+			break;
+		low = fp + 16;
+		pc = ((const uint64_t *)fp)[1];
+		fp = ((const uint64_t *)fp)[0];
+	}
+	return fp;
+}
+
+/* heap_finds_roots looks at what adapters have noted. Where C calls code with objects, this is the innermost such code until that calls a C function, and notes it. Behind a function of a module
+ * without objects, which code with objects has called through a table or reference, nobody notes that: then C code is active, or code that C has called elsewhere, though that call is not noted. */
+static bool heap_finds_roots(struct heap *h)
+{
+	uint64_t pc = core_here.pc, fp = core_here.fp, low = core_here.low, noted = heap_state(h)->exit;
+	bool in_code = pc != 0;
+	for (; noted; noted = core_frame(noted)[CORE_LINK]) {
+		const uint64_t *frame = core_frame(noted);
+		if (noted & CORE_ENTRY) {
+			if (!in_code || (!(noted & CORE_OWN_ENTRY) && core_behind_frames(pc, fp, low) != (uint64_t)frame))
+				return false;
+			in_code = false;
+			continue;
+		}
+		fp = frame[0];
+		pc = frame[1];
+		low = (uint64_t)frame + 16;
+		in_code = true;
+	}
+	return true;
 }
 
 static bool core_is_own_global(uint64_t address)
@@ -805,6 +847,8 @@ __attribute__((used)) uint64_t waot_core_new(uint64_t number, uint64_t length, u
 		core_is_corrupt(h);
 	if (error == HEAP_FULL)
 		core_end_call(WAOT_TRAP_HEAP_EXHAUSTED, NULL, pc, fp);
+	if (error == HEAP_HIDDEN)
+		core_end_call(WAOT_ERROR_FRAMES, NULL, pc, fp);
 	core_end_call(WAOT_ERROR_MEMORY, core_texts.refused, pc, fp);
 }
 

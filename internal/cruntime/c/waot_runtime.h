@@ -115,7 +115,9 @@ enum {
 	WAOT_ERROR_OBJECT = -7,  /* the reference is to no structure or array */
 	WAOT_ERROR_BOUNDS = -8,  /* there is no such field or element */
 	WAOT_ERROR_TYPE = -9,    /* the value, or the type, is of another type */
-	WAOT_ERROR_IMMUTABLE = -10 /* the field may not change */
+	WAOT_ERROR_IMMUTABLE = -10, /* the field may not change */
+	/* What ends calls of compiled code, too. */
+	WAOT_ERROR_FRAMES = -11  /* objects cannot be collected here: a module without objects has called a C function in a call of one with objects, through a table or reference */
 };
 
 #define WAOT_MAX_FRAMES 64
@@ -256,7 +258,7 @@ typedef union waot_value {
 
 /* These make a structure, with a value for each field, an array of n times one value, and one of n numbers that take size bytes each, and have a handle refer to it. NULL in place of values stands
  * for zeros and nulls, where the type allows null. Objects may move, as in a call of compiled code, so references that only C variables have are lost; those in fields and element are not. The results
- * are 0, WAOT_ERROR_TYPE, WAOT_TRAP_HEAP_EXHAUSTED, and WAOT_ERROR_MEMORY, also if the handle is NULL. */
+ * are 0, WAOT_ERROR_TYPE, WAOT_TRAP_HEAP_EXHAUSTED, WAOT_ERROR_FRAMES, and WAOT_ERROR_MEMORY, also if the handle is NULL. */
 int waot_struct_new(const waot_type *type, const waot_value *fields, waot_handle *to);
 int waot_array_new(const waot_type *type, uint32_t n, const waot_value *element, waot_handle *to);
 int waot_array_new_from(const waot_type *type, uint32_t n, const void *from, size_t size, waot_handle *to);
