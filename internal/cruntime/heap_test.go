@@ -18,6 +18,9 @@ func TestFields(t *testing.T) { runInHeapBuilds(t, "fields.c", "fields") }
 // TestHidden: frames behind a function of a module without objects are found or missed, never forgotten.
 func TestHidden(t *testing.T) { runInHeapBuilds(t, "hidden.c", "hidden", "seen", "hider") }
 
+// TestMerged: a module does not depend on which others import its C functions, and on whether they are instantiated.
+func TestMerged(t *testing.T) { runInHeapBuilds(t, "merged.c", "hidden", "seen", "merged") }
+
 // TestHeap: objects in frames on both sides of C functions, in what the program itself has, in handles and exceptions, and in two modules and further instances, with a collection for each object. In several builds, with sanitizers, too.
 func TestHeap(t *testing.T) { runInHeapBuilds(t, "heap.c", heapModules...) }
 

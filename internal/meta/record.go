@@ -28,16 +28,29 @@ const (
 	recordWords
 )
 
-// What follows in the record of an object with exceptions. The slots of tags stand behind those of tables.
+// What follows in the record of an object with exceptions; of one with a heap the first four are 0 if it has none. The slots of tags stand behind those of tables.
 const (
 	RecordException      = recordWords + iota // the exception under way
 	RecordExceptionWords                      // for how many words of arguments it has room
 	RecordTags
 	RecordNumTags
+	RecordStubs // the module's own stubs, one for each imported function, in front of the record
+	RecordNumStubs
 	recordWordsExceptions
 )
 
-// What follows in the record of an object with a heap, which has the words for exceptions in any case: the part of the instance data for the heap, and HeapTypes.
+// An entry of the table of stubs, in words: the slot of the imported function, and what would be in it if no other module imported the function: the stub and its descriptor, or 0.
+const (
+	StubSlot = iota
+	StubCode
+	StubDesc
+	StubWords
+)
+
+// HasStubs reports whether the record has the table of stubs.
+func (m *Module) HasStubs() bool { return m.Exceptions != nil || m.Heap != nil }
+
+// What follows in the record of an object with a heap: the part of the instance data for the heap, and HeapTypes.
 const (
 	RecordHeap = recordWordsExceptions + iota
 	RecordHeapTypes

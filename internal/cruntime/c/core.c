@@ -2887,12 +2887,44 @@ static int core_begin(waot_instance *i, waot_trap *t)
 }
 
 #ifndef WAOT_STANDALONE
+/* core_leads_on reports whether the code of a function is a jump through a slot, which a module has for an import that it exports again (compile/adapters.go, jumpThrough). */
+static bool core_leads_on(const void *code)
+{
+#ifdef __x86_64__
+	return memcmp(code, "\xf3\x0f\x1e\xfa\xff\x25", 6) == 0; /* endbr64; jmp *... */
+#else
+	uint32_t second;
+	memcpy(&second, (const char *)code + 4, 4);
+	return (second & 0x9f000000u) == 0x90000000u; /* bti c; adrp */
+#endif
+}
+
+/* core_use_own_stubs makes a linked instance with exceptions or a heap call C functions by its own stubs, of which others know nothing: they save registers, so that the function may throw, and note the call. Linkers
+ * keep one stub of all modules that import a function, the first. What another module exports, or exports again, stays. */
+static void core_use_own_stubs(const waot_object *o)
+{
+	if (o->abi != WAOT_ABI_EXCEPTIONS && o->abi != WAOT_ABI_HEAP)
+		return;
+	for (uint64_t n = 0; n < o->num_stubs; n++) {
+		const struct waot_stub *s = &o->stubs[n];
+		const void *other = s->slot[1];
+		bool perhaps_in_c = (uint64_t)other % CORE_DESC_SIZE != 0; /* its address says so */
+		if (!s->code || s->slot[0] == s->code || !perhaps_in_c || core_leads_on(s->slot[0]))
+			continue;
+		s->slot[0] = s->code;
+		for (const void **w = (const void **)(void *)o->instance; (char *)w < o->instance + o->instance_size; w++)
+			if (*w == other) /* the slot, and references to the function in segments */
+				*w = s->descriptor;
+	}
+}
+
 /* core_keep keeps a copy of the linked instance's data as it is before init; further instances begin with it. */
 static bool core_keep(waot_instance *i)
 {
 	const waot_object *o = i->object;
 	if (i->pristine)
 		return true;
+	core_use_own_stubs(o);
 	i->pristine = (char *)core_map(NULL, core_page_up(o->instance_size), CORE_PROT_RW, CORE_MAP_ANON, -1, 0);
 	if (i->pristine)
 		memcpy(i->pristine, o->instance, o->instance_size);

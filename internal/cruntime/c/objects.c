@@ -183,6 +183,7 @@ int waot_heap_prepare(waot_instance *i, waot_trap *t)
 	bool ok = core_open_heap() && core_fill_types(i);
 	if (ok) {
 		memcpy(part + CORE_HEAP_BASE, &core_objects.base, 8);
+		memcpy(i->object->heap + CORE_HEAP_BASE, &core_objects.base, 8); /* stubs of the linked instance are those of all */
 		memcpy(part + CORE_HEAP_ROWS, &core_types.rows, 8);
 	}
 	core_unlock();

@@ -42,6 +42,12 @@ struct waot_tag_slot {
 	uint64_t words;         /* of the arguments */
 };
 
+/* An imported function: its slot, and the module's own stub and its descriptor, or 0. */
+struct waot_stub {
+	const void **slot;
+	const void *code, *descriptor;
+};
+
 struct waot_object {
 	uint64_t abi;
 	const char *text;       uint64_t text_size;
@@ -54,6 +60,7 @@ struct waot_object {
 	/* Objects with exceptions or a heap only; of those without exceptions zeros. */
 	char *exception;        uint64_t exception_words;
 	const struct waot_tag_slot *tags;   uint64_t num_tags;
+	const struct waot_stub *stubs;      uint64_t num_stubs; /* of those, too */
 	/* Objects with a heap only. */
 	char *heap;             /* the part of the instance data */
 	const char *heap_types; uint64_t heap_types_size;

@@ -50,6 +50,7 @@ var (
 	thrownInC   = run{pkg: "internal/cruntime", pattern: "TestExceptions/^gcc$"}
 	heapInC     = run{pkg: "internal/cruntime", pattern: "TestHeap$/^gcc$"}
 	hiddenInC   = run{pkg: "internal/cruntime", pattern: "TestHidden$/^gcc$"}
+	mergedInC   = run{pkg: "internal/cruntime", pattern: "TestMerged$/^gcc$"}
 	fieldsInC   = run{pkg: "internal/cruntime", pattern: "TestFields$/^gcc$"}
 	heapCAlone  = run{pkg: "internal/cruntime", pattern: "TestHeapScript"}
 	fuelCounts  = run{pkg: "internal/proof/difftest", pattern: "TestFuel"}
@@ -646,9 +647,13 @@ var kept = []keptFault{
 	{"internal/cruntime/c/core.c", "\tif (s.heap)\n\t\tcore_set_exit(s.before);\n", "", hiddenInC},
 	{"compile/adapters.go", "\ta.entry()\n", "", hiddenInC},
 	{"compile/shared.go", "\t\ta.entry()\n", "", hiddenInC},
+	{"internal/cruntime/c/core.c", "!perhaps_in_c || core_leads_on", "perhaps_in_c || core_leads_on", mergedInC},
+	{"internal/cruntime/c/core.c", "if (*w == other)", "if (*w == other && w == s->slot + 1)", mergedInC},
+	{"internal/cruntime/c/core.c", " || core_leads_on(s->slot[0]))", ")", thrownInC},
+	{"internal/cruntime/c/objects.c", "\t\tmemcpy(i->object->heap + CORE_HEAP_BASE", "\t\tmemcpy(part + CORE_HEAP_BASE", mergedInC},
 	{"internal/cruntime/c/fields.c", "\tcore_pending.n = n;\n", "\tcore_pending.n = 0;\n", fieldsInC},
 	{"internal/cruntime/c/fields.c", "*word++ = values[i].ref;", "word++[0] = values[0].ref;", fieldsInC},
-	{"internal/cruntime/c/fields.c", "? t : NULL;\n}\n\nconst waot_type *waot_object_type", "? t : t;\n}\n\nconst waot_type *waot_object_type", fieldsInC},
+	{"internal/cruntime/c/fields.c", "ref >= heap_start(h->space) + HEAP_LEAD && ref < heap_state(h)->next)", "ref >= HEAP_FIRST && ref < HEAP_LARGE_START)", fieldsInC},
 	{"internal/cruntime/c/fields.c", "(uint64_t)t->elem * i", "(uint64_t)core_field_size(core_code(p->field)) * i", fieldsInC},
 	{"internal/cruntime/c/fields.c", "case CORE_EQ: return is_i31 || object;", "case CORE_EQ: return true;", fieldsInC},
 	{"internal/cruntime/c/fields.c", "(int8_t)bits", "(int32_t)bits", fieldsInC},
