@@ -87,7 +87,11 @@ func (l *linker) addImport(i clif.FuncIndex) importSymbols {
 	s := importSymbols{code: l.o.AddSymbol(code), stub: true, ownStub: code.Value, ownDesc: uint64(len(l.relro.data))}
 	desc.Section, desc.Value, desc.Binding, desc.Kind = secRelro, uint64(len(l.relro.data)), objfile.Weak, objfile.Data
 	desc.Size = abi.DescSize
-	l.relro.address(s.code, 0)
+	if l.exceptions() || l.heap { // its own stub, whatever linkers make of the symbol
+		l.relro.address(sectionSymbol(secAdapters), int64(s.ownStub))
+	} else {
+		l.relro.address(s.code, 0)
+	}
 	l.relro.address(l.types[f.Sig], 0)
 	s.desc = l.o.AddSymbol(desc)
 	return s
