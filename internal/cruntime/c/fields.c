@@ -130,10 +130,13 @@ static const struct heap_type *core_object(waot_ref ref)
 
 const waot_type *waot_object_type(waot_ref ref) { return core_to_public(core_object(ref)); }
 
+/* core_parts is the number of elements or fields of an object of a type. */
+static uint32_t core_parts(const struct heap_type *t, waot_ref ref) { return t->kind == HEAP_ARRAY ? heap_length(&core_objects, t, ref) : core_num_fields(t); }
+
 uint32_t waot_object_length(waot_ref ref)
 {
 	const struct heap_type *t = core_object(ref);
-	return !t ? 0 : t->kind == HEAP_ARRAY ? heap_length(&core_objects, t, ref) : core_num_fields(t);
+	return t ? core_parts(t, ref) : 0;
 }
 
 /* A field of a structure, or an element of an array. */
@@ -149,7 +152,7 @@ static int core_find(struct core_place *p, waot_ref ref, uint32_t i)
 	const struct heap_type *t = p->type = core_object(ref);
 	if (!t)
 		return WAOT_ERROR_OBJECT;
-	if (i >= waot_object_length(ref))
+	if (i >= core_parts(t, ref))
 		return WAOT_ERROR_BOUNDS;
 	p->field = core_fields(t) + (t->kind == HEAP_ARRAY ? 0 : i);
 	p->at = core_objects.base + ref + (p->field->what >> HEAP_OFFSET) + (t->kind == HEAP_ARRAY ? (uint64_t)t->elem * i : 0);
@@ -168,19 +171,23 @@ static int core_get(waot_ref ref, uint32_t i, uint8_t code, void *to)
 	return error;
 }
 
+/* core_store writes a field that may change. */
+static int core_store(const struct core_place *p, const void *from)
+{
+	if (!(p->field->what & HEAP_MUTABLE))
+		return WAOT_ERROR_IMMUTABLE;
+	memcpy(p->at, from, core_field_size(core_code(p->field)));
+	return 0;
+}
+
 /* core_set is core_get in the other direction. */
 static int core_set(waot_ref ref, uint32_t i, uint8_t code, const void *from)
 {
 	struct core_place p;
 	int error = core_find(&p, ref, i);
-	if (error)
-		return error;
-	if (core_code(p.field) != code)
+	if (!error && core_code(p.field) != code)
 		return WAOT_ERROR_TYPE;
-	if (!(p.field->what & HEAP_MUTABLE))
-		return WAOT_ERROR_IMMUTABLE;
-	memcpy(p.at, from, core_field_size(code));
-	return 0;
+	return error ? error : core_store(&p, from);
 }
 
 /* core_find_i32 is core_find for integers of 32 bits, of which some may be kept. */
@@ -193,25 +200,30 @@ static int core_find_i32(struct core_place *p, waot_ref ref, uint32_t i)
 	return code == WAOT_I8 || code == WAOT_I16 || code == WAOT_I32 ? 0 : WAOT_ERROR_TYPE;
 }
 
+/* core_bits are those that are kept of such an integer. */
+static uint32_t core_bits(const struct core_place *p)
+{
+	uint32_t bits = 0;
+	memcpy(&bits, p->at, core_field_size(core_code(p->field))); /* the lowest bytes are the first */
+	return bits;
+}
+
 int waot_get_u32(waot_ref ref, uint32_t i, uint32_t *to)
 {
 	struct core_place p;
 	int error = core_find_i32(&p, ref, i);
-	if (error)
-		return error;
-	*to = 0;
-	memcpy(to, p.at, core_field_size(core_code(p.field))); /* the lowest bytes are the first */
-	return 0;
+	if (!error)
+		*to = core_bits(&p);
+	return error;
 }
 
 int waot_get_i32(waot_ref ref, uint32_t i, int32_t *to)
 {
 	struct core_place p;
-	uint32_t bits;
 	int error = core_find_i32(&p, ref, i);
 	if (error)
 		return error;
-	waot_get_u32(ref, i, &bits);
+	uint32_t bits = core_bits(&p);
 	*to = core_code(p.field) == WAOT_I8 ? (int8_t)bits : core_code(p.field) == WAOT_I16 ? (int16_t)bits : (int32_t)bits;
 	return 0;
 }
@@ -220,7 +232,7 @@ int waot_set_i32(waot_ref ref, uint32_t i, int32_t v)
 {
 	struct core_place p;
 	int error = core_find_i32(&p, ref, i);
-	return error ? error : core_set(ref, i, core_code(p.field), &v);
+	return error ? error : core_store(&p, &v);
 }
 
 int waot_get_i64(waot_ref ref, uint32_t i, int64_t *to) { return core_get(ref, i, WAOT_I64, to); }
@@ -290,12 +302,9 @@ int waot_set_ref(waot_ref ref, uint32_t i, waot_ref v)
 		return error;
 	if (core_is_number(core_code(p.field)))
 		return WAOT_ERROR_TYPE;
-	if (!(p.field->what & HEAP_MUTABLE))
-		return WAOT_ERROR_IMMUTABLE;
-	if (!core_may_have(*heap_number(&core_objects, ref), p.type, p.field, v))
+	if (p.field->what & HEAP_MUTABLE && !core_may_have(*heap_number(&core_objects, ref), p.type, p.field, v))
 		return WAOT_ERROR_TYPE;
-	memcpy(p.at, &v, core_field_size(core_code(p.field)));
-	return 0;
+	return core_store(&p, &v);
 }
 
 /* ---- Many elements ---- */

@@ -464,17 +464,17 @@ static struct {
 	uint64_t pc, fp, low;           /* where it returns to, the frame that it is in, and what is below that */
 } core_here;
 
-/* core_visit_frames visits the references in the frames of compiled code from one on, up to a C function. */
-static void core_visit_frames(struct heap *h, uint64_t pc, uint64_t fp, uint64_t low)
+/* core_visit_frames visits the references in the frames of compiled code from one on, up to a C function, and returns the frame pointer of that. Without a heap it only goes there. */
+static uint64_t core_visit_frames(struct heap *h, uint64_t pc, uint64_t fp, uint64_t low)
 {
 	waot_instance *i = NULL;
 	while (fp >= low && fp % 8 == 0) { /* a function without slots has its frame at the end of the one below */
 		if (!i || pc - i->text >= i->text_size)
 			i = core_of_text(pc);
 		if (!i)
-			return;
+			break;
 		const int32_t *slots = NULL;
-		uint32_t n = core_slots_of(i->roots, (uint32_t)(pc - i->text), &slots);
+		uint32_t n = h ? core_slots_of(i->roots, (uint32_t)(pc - i->text), &slots) : 0;
 		for (; n > 0; n--, slots++) {
 			uint64_t at = fp + (uint64_t)(int64_t)*slots;
 			if (at < low || at >= fp || at % 8)
@@ -485,6 +485,7 @@ static void core_visit_frames(struct heap *h, uint64_t pc, uint64_t fp, uint64_t
 		pc = ((const uint64_t *)fp)[1];
 		fp = ((const uint64_t *)fp)[0];
 	}
+	return fp;
 }
 
 /* core_frame is an adapter's frame of what is noted: the frame pointer and the return address of its caller, and below the one that was noted before. */
@@ -501,22 +502,6 @@ static void core_visit_stack(struct heap *h)
 	}
 }
 
-/* core_behind_frames is the frame pointer of what has called the outermost of the frames that core_visit_frames would visit. */
-static uint64_t core_behind_frames(uint64_t pc, uint64_t fp, uint64_t low)
-{
-	waot_instance *i = NULL;
-	while (fp >= low && fp % 8 == 0) {
-		if (!i || pc - i->text >= i->text_size)
-			i = core_of_text(pc);
-		if (!i)
-			break;
-		low = fp + 16;
-		pc = ((const uint64_t *)fp)[1];
-		fp = ((const uint64_t *)fp)[0];
-	}
-	return fp;
-}
-
 /* heap_finds_roots looks at what adapters have noted. Where C calls code with objects, this is the innermost such code until that calls a C function, and notes it. Behind a function of a module
  * without objects, which code with objects has called through a table or reference, nobody notes that: then C code is active, or code that C has called elsewhere, though that call is not noted. */
 static bool heap_finds_roots(struct heap *h)
@@ -526,7 +511,7 @@ static bool heap_finds_roots(struct heap *h)
 	for (; noted; noted = core_frame(noted)[CORE_LINK]) {
 		const uint64_t *frame = core_frame(noted);
 		if (noted & CORE_ENTRY) {
-			if (!in_code || (!(noted & CORE_OWN_ENTRY) && core_behind_frames(pc, fp, low) != (uint64_t)frame))
+			if (!in_code || (!(noted & CORE_OWN_ENTRY) && core_visit_frames(NULL, pc, fp, low) != (uint64_t)frame))
 				return false;
 			in_code = false;
 			continue;

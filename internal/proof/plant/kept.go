@@ -641,7 +641,7 @@ var kept = []keptFault{
 	{"compile/adapters.go", "\ta.keep()\n", "", thrownInC},
 	{"compile/shared.go", "\t\ta.keep()\n", "", thrownInC},
 	{"internal/cruntime/c/objects.c", "\t\tif (!(noted & CORE_ENTRY))\n", "\t\tif (!noted)\n", heapInC},
-	{"internal/cruntime/c/objects.c", "!(noted & CORE_OWN_ENTRY) && core_behind_frames", "!noted && core_behind_frames", hiddenInC},
+	{"internal/cruntime/c/objects.c", "!(noted & CORE_OWN_ENTRY) && core_visit_frames", "!noted && core_visit_frames", hiddenInC},
 	{"internal/cruntime/c/objects.c", "if (!in_code || (", "if ((!in_code && !noted) || (", hiddenInC},
 	{"internal/cruntime/c/core.c", "\tif (s->heap) {\n", "\tif (s->heap && !s->init) {\n", hiddenInC},
 	{"internal/cruntime/c/core.c", "\tif (s.heap)\n\t\tcore_set_exit(s.before);\n", "", hiddenInC},
