@@ -226,7 +226,7 @@ const (
 )
 
 // exit notes that the adapter calls a C function, and entry that C calls compiled code: all argument registers of C are in use, and neither scratch register is.
-func (a *adapterSection) exit() { a.note(0) }
+func (a *adapterSection) exit()  { a.note(0) }
 func (a *adapterSection) entry() { a.note(abi.HeapEntry) }
 
 // note makes the frame, with a mark, the innermost one that is noted.
