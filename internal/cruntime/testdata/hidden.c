@@ -1,4 +1,5 @@
 /* C functions that modules without objects have called, in calls of code with objects. A collection finds all frames, or says that it does not. Prints "ok", or what is wrong. */
+#include "between.h"
 #include "hidden.h"
 #include "hider.h"
 #include "seen.h"
@@ -15,7 +16,7 @@
 		} \
 	} while (0)
 
-enum { NOTHING, MAKE, MAKE_IN_C, THROW, AGAIN };
+enum { NOTHING, MAKE, MAKE_IN_C, THROW, AGAIN, BETWEEN };
 
 static waot_trap trap;
 static waot_handle *handle;
@@ -36,6 +37,7 @@ int32_t env_hidden(int32_t n)
 	case MAKE: hider_make(n); break;
 	case MAKE_IN_C: status = waot_struct_new(waot_types_hider(0), NULL, handle); break;
 	case THROW: waot_throw("left");
+	case BETWEEN: between_touch(n); break;
 	case AGAIN:
 		what = MAKE;
 		call_through_table(n);
@@ -82,7 +84,7 @@ int main(void)
 	struct hidden_imports hidden = {(waot_ref *)table};
 	struct seen_imports seen = {(waot_ref *)table};
 	struct hider_imports imports = {(waot_ref *)table};
-	CHECK(hidden_instantiate(&hidden, &trap) == 0 && seen_instantiate(&seen, &trap) == 0 && hider_instantiate(&imports, &trap) == 0);
+	CHECK(hidden_instantiate(&hidden, &trap) == 0 && between_instantiate(&trap) == 0 && seen_instantiate(&seen, &trap) == 0 && hider_instantiate(&imports, &trap) == 0);
 	handle = waot_handle_new(0);
 	waot_heap_collect_always(1);
 	/* Two times, as nothing that has ended is still noted. */
@@ -98,6 +100,9 @@ int main(void)
 		/* Nor behind a call that is noted. */
 		what = AGAIN;
 		CHECK(call(hider_indirect, 0) == WAOT_ERROR_FRAMES);
+		/* Nor is it taken for the call that is under way, which C has not made itself. */
+		what = BETWEEN;
+		CHECK(call(hider_indirect, 0) == WAOT_ERROR_FRAMES);
 		/* Where none is needed, nothing is missing. */
 		what = NOTHING;
 		CHECK(call(hider_indirect, 0) == 0 && call(many, 0) == 0);
@@ -106,7 +111,7 @@ int main(void)
 		CHECK(call(hider_indirect, 0) == 0);
 		waot_heap_collect_always(1);
 		/* What is noted is found: calls of imports, of the other module's function, and of modules without objects that nothing with objects has called. */
-		for (what = NOTHING; what <= AGAIN; what++) {
+		for (what = NOTHING; what <= BETWEEN; what++) {
 			int end = what == THROW ? WAOT_THROWN : 0;
 			status = 0;
 			CHECK(call(hider_indirect, 1) == end && call(many, 1) == end && call(direct, 0) == end && call(from_plain, 0) == end && status == 0);

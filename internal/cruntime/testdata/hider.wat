@@ -21,6 +21,7 @@
     (drop (call $through (local.get $n)))
     (struct.get $s 0 (local.get $s)))
   (func (export "make") (param $n i32) (result (ref $s)) (call $new (local.get $n)))
+  (func (export "touch") (param i32) (drop (call $new (local.get 0))))
   (func (export "many") (param i64 i64 i64 i64 i64 i64 i64 i64 i64 i64) (param $n i32) (param $at i32) (result i32 i32)
     (call $indirect (local.get $n) (local.get $at))
     (call $indirect (local.get $n) (local.get $at)))
