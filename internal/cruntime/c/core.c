@@ -323,8 +323,11 @@ const char *waot_text(int code)
 	};
 	static const char *const errors[] = {
 		"the object and the runtime have different versions", "the code needs another processor", "an import is missing or does not fit",
-		"out of memory", "the instance exists already", "compiled code may be running", "no structure or array", "no such field or element", "another type", "an immutable field",
+		"out of memory", "the instance exists already", "compiled code may be running",
+#ifndef WAOT_STANDALONE
+		"no structure or array", "no such field or element", "another type", "an immutable field",
 		"objects cannot be collected: a module without objects has called a C function in a call of one with objects",
+#endif
 	};
 	if (code >= 0 && (size_t)code < sizeof traps / sizeof *traps)
 		return traps[code];
