@@ -103,7 +103,8 @@ type adapterSection struct {
 	// are the callee-saved ones in a module with exceptions or a heap, and else none.
 	kept []regalloc.PReg
 	// fixed is how many bytes of their frames the adapters need for themselves. If exits is set, adapters of imports note in the state of the heap, of which a word of the instance data has the base,
-	// that they call a C function: compiled code may be active behind it, and a collection finds the frames in front of it so.
+	// that they call a C function: compiled code may be active behind it, and a collection finds the frames in front of it so. Those of exports note that C calls compiled code: so a collection
+	// notices where an exit is missing.
 	fixed    int32
 	exits    bool
 	heapBase exitWord
@@ -127,7 +128,7 @@ func newAdapterSection(t *machine, sigs int, exceptions bool) *adapterSection {
 	return a
 }
 
-// linkExits makes adapters of imports note their calls.
+// linkExits makes adapters note their calls.
 func (a *adapterSection) linkExits(sym objfile.SymbolIndex, base uint32) {
 	a.exits, a.fixed, a.heapBase = true, fixedLinked, exitWord{sym, base}
 }
@@ -218,24 +219,33 @@ const (
 	inArgs = 16  // incoming argument words: above the caller's frame pointer and the return address
 	saved  = -8  // the caller's pointer to results
 	callee = -16 // the address of the callee
-	linked = -24 // the frame of the adapter that has called a C function before; only if exits are linked
+	linked = -24 // the frame of the adapter that was noted before; only if exits are linked
 	// fixed is how many bytes that takes below the frame pointer, fixedLinked where exits are linked. The runtime in C knows both.
 	fixed       = 16
 	fixedLinked = 32
 )
 
-// exit notes that the adapter calls a C function: all argument registers of C are in use, and neither scratch register is.
-func (a *adapterSection) exit() {
+// exit notes that the adapter calls a C function, and entry that C calls compiled code: all argument registers of C are in use, and neither scratch register is.
+func (a *adapterSection) exit()  { a.note(0) }
+func (a *adapterSection) entry() { a.note(abi.HeapEntry) }
+
+// note makes the frame, with a mark, the innermost one that is noted.
+func (a *adapterSection) note(mark int32) {
 	if !a.exits {
 		return
 	}
 	a.loadHeap()
 	a.load(a.m.scratch2, a.m.scratch, abi.HeapExit, clif.I64)
 	a.store(a.m.fp, linked, a.m.scratch2, clif.I64)
-	a.store(a.m.scratch, abi.HeapExit, a.m.fp, clif.I64)
+	frame := a.m.fp
+	if mark != 0 {
+		frame = a.m.scratch2
+		a.lea(frame, a.m.fp, mark)
+	}
+	a.store(a.m.scratch, abi.HeapExit, frame, clif.I64)
 }
 
-// back takes that back; the results of C are in their registers.
+// back takes that back; results are in their registers.
 func (a *adapterSection) back() {
 	if !a.exits {
 		return
@@ -285,6 +295,7 @@ func (a *adapterSection) exportAdapter(v *conventions) {
 	if v.many {
 		a.store(a.m.fp, saved, a.m.pointer(), clif.I64)
 	}
+	a.entry()
 	// No register argument goes to the stack, since the waot convention has at least as many registers. Each
 	// moves to its own register or to the register of the argument before. So rising order is safe after the
 	// words on the stack, whose copies use only the scratch register.
@@ -307,6 +318,7 @@ func (a *adapterSection) exportAdapter(v *conventions) {
 		a.lea(regalloc.IntReg(int(v.waot.HiddenReg)), a.m.fp, area)
 	}
 	a.callCallee()
+	a.back()
 	if v.many {
 		a.load(a.m.scratch, a.m.fp, saved, clif.I64)
 		at := int32(0)

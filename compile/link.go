@@ -37,6 +37,7 @@ type linker struct {
 	relro                       relroSection
 	types                       []objfile.SymbolIndex // by signature: the type record
 	imports                     []importSymbols       // by imported function
+	stubs                       int64                 // where the table of stubs begins in relro
 	throws                      bool                  // some function uses the part of the instance data for exceptions
 	heap                        bool                  // instances have a part for the heap
 }
@@ -65,6 +66,7 @@ func (d *driver) link() (*Result, error) {
 		return nil, err
 	}
 	l.o.Symbols = append(l.o.Symbols, l.adapters.symbols...)
+	l.addStubs()
 	l.addRecord()
 	l.finish()
 	if err := l.limitTables(); err != nil {

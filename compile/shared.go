@@ -144,12 +144,22 @@ func (a *adapterSection) addExport(w *way, target objfile.SymbolIndex, addend in
 		a.jumpBack(w.adapter)
 		return at, a.end(at)
 	}
+	if a.exits {
+		a.enter(int(a.fixed))
+		a.entry()
+	}
 	for n, t := range w.agreed.sig.Params {
 		if t == clif.I32 {
 			a.move(pregOf(w.agreed.c[n]), pregOf(w.agreed.c[n]), 4)
 		}
 	}
-	a.jump(ours, target, addend)
+	if !a.exits {
+		a.jump(ours, target, addend)
+		return at, a.end(at)
+	}
+	a.call(ours, target, addend)
+	a.back()
+	a.leave(0)
 	return at, a.end(at)
 }
 

@@ -23,8 +23,12 @@ const (
 	suffixTag    = ".tag"
 )
 
-// importSymbols are the symbols of an imported function.
-type importSymbols struct{ code, desc objfile.SymbolIndex }
+// importSymbols are the symbols of an imported function, and where the stub is in the adapters, and its descriptor in relro; stub is false if there is none.
+type importSymbols struct {
+	code, desc       objfile.SymbolIndex
+	stub             bool
+	ownStub, ownDesc uint64
+}
 
 // relroSection collects immutable data that holds addresses.
 type relroSection struct {
@@ -74,16 +78,20 @@ func (l *linker) addImport(i clif.FuncIndex) importSymbols {
 	desc := objfile.Symbol{Name: name + ofDesc, Section: objfile.Undefined, Binding: objfile.Global}
 	w := l.adapters.importWay(f.Sig, l.cm.FuncSig(i))
 	if w.kind == wayNone { // only another object of ours can supply it
-		return importSymbols{l.o.AddSymbol(code), l.o.AddSymbol(desc)}
+		return importSymbols{code: l.o.AddSymbol(code), desc: l.o.AddSymbol(desc)}
 	}
 	function := l.o.AddSymbol(objfile.Symbol{Name: name, Section: objfile.Undefined, Binding: objfile.Global})
 	code.Section, code.Binding, code.Kind = secAdapters, objfile.Weak, objfile.Func
 	code.Value, code.Size = l.adapters.addImport(w, function)
-	s := importSymbols{code: l.o.AddSymbol(code)}
 	l.alignHostDesc()
+	s := importSymbols{code: l.o.AddSymbol(code), stub: true, ownStub: code.Value, ownDesc: uint64(len(l.relro.data))}
 	desc.Section, desc.Value, desc.Binding, desc.Kind = secRelro, uint64(len(l.relro.data)), objfile.Weak, objfile.Data
 	desc.Size = abi.DescSize
-	l.relro.address(s.code, 0)
+	if l.exceptions() || l.heap { // its own stub, whatever linkers make of the symbol
+		l.relro.address(sectionSymbol(secAdapters), int64(s.ownStub))
+	} else {
+		l.relro.address(s.code, 0)
+	}
 	l.relro.address(l.types[f.Sig], 0)
 	s.desc = l.o.AddSymbol(desc)
 	return s
@@ -211,6 +219,25 @@ func (l *linker) exportFunc(name string, i clif.FuncIndex, global func(string, o
 	}
 }
 
+// addStubs builds the table of the module's own stubs, if hosts in C need it: those that save registers, or note their calls, but linkers keep one of all modules that import a function.
+func (l *linker) addStubs() {
+	r := &l.relro
+	l.stubs = int64(len(r.data))
+	if !l.exceptions() && !l.heap {
+		return
+	}
+	for i, s := range l.imports {
+		r.address(l.symData, int64(l.layout.Import(clif.FuncIndex(i))))
+		if !s.stub {
+			r.word(0)
+			r.word(0)
+			continue
+		}
+		r.address(sectionSymbol(secAdapters), int64(s.ownStub))
+		r.address(sectionSymbol(secRelro), int64(s.ownDesc))
+	}
+}
+
 // addRecord builds the record and the slots of memories, tables and tags.
 func (l *linker) addRecord() {
 	r := &l.relro
@@ -241,9 +268,13 @@ func (l *linker) addRecord() {
 		r.address(sym(secRelro), tags)
 		r.word(uint64(len(x.Tags)))
 	case l.m.Heap != nil:
-		for range meta.RecordHeap - meta.RecordException {
+		for range meta.RecordStubs - meta.RecordException {
 			r.word(0)
 		}
+	}
+	if l.m.HasStubs() {
+		r.address(sym(secRelro), l.stubs)
+		r.word(uint64(len(l.imports)))
 	}
 	if h := l.m.Heap; h != nil {
 		types := l.m.HeapTypes(l.opt.stop.Poll)

@@ -51,6 +51,7 @@ func (w *words) record() {
 		slots += 8 * meta.SlotWords
 	}
 	w.tagSlots(at, slots)
+	w.stubs(at)
 	w.heapTypes(at)
 	adapters := uint64(0)
 	if s := w.o.Section(".text.waot"); s != nil {
@@ -99,6 +100,28 @@ func (w *words) tagSlots(at, slots uint32) {
 	}
 }
 
+// stubs compares the table of stubs, which is in front of the record, with the imported functions. Only hosts in C use it.
+func (w *words) stubs(record uint32) {
+	if !w.m.HasStubs() {
+		return
+	}
+	r, n := w.relro, uint32(0)
+	for n < uint32(len(w.m.Funcs)) && w.m.Funcs[n].Import != nil {
+		n++
+	}
+	size := 8 * meta.StubWords * uint64(n)
+	if uint64(record) < size || r.word(record+8*meta.RecordNumStubs) != uint64(n) {
+		w.require(false, "the record does not have %d stubs", n)
+		return
+	}
+	at := record - uint32(size)
+	w.require(w.isAddress(r.reloc(record+8*meta.RecordStubs), sectionRelro, at), "the record does not have %d stubs", n)
+	for i := range n {
+		w.require(w.isAddress(r.reloc(at+8*meta.StubSlot), ".data", w.m.Funcs[i].Slot), "stub %d is of another function", i)
+		at += 8 * meta.StubWords
+	}
+}
+
 // heapTypes compares what the record, which is at the given offset, says of the heap.
 func (w *words) heapTypes(at uint32) {
 	h := w.m.Heap
@@ -106,7 +129,7 @@ func (w *words) heapTypes(at uint32) {
 		return
 	}
 	r, types := w.relro, w.o.Section(meta.SectionHeapTypes)
-	for n := uint32(meta.RecordException); n < meta.RecordHeap && w.m.Exceptions == nil; n++ {
+	for n := uint32(meta.RecordException); n < meta.RecordStubs && w.m.Exceptions == nil; n++ {
 		w.require(r.reloc(at+8*n) == nil && r.word(at+8*n) == 0, "the record has exceptions")
 	}
 	w.require(types != nil && w.isAddress(r.reloc(at+8*meta.RecordHeap), ".data", h.Part) && w.isAddress(r.reloc(at+8*meta.RecordHeapTypes), meta.SectionHeapTypes, 0) &&

@@ -15,8 +15,10 @@ const (
 	// each).
 	HeapNext = -16
 	HeapEnd  = -12
-	// HeapExit is where adapters of C functions keep the frame of the innermost one that has called: what is in front of that function is found so. Other hosts do not use it.
-	HeapExit = -24
+	// HeapExit is where adapters between compiled code and C functions keep the frame of the innermost one that has called: what is in front of a C function is found so. Those that C has called, and not
+	// compiled code, add HeapEntry. Other hosts do not use it.
+	HeapExit  = -24
+	HeapEntry = 1
 )
 
 // typeBytes is how much of an object is in front of where references are to.

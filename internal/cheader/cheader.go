@@ -44,6 +44,7 @@ func Generate(m *meta.Module, prefix string) ([]byte, error) {
 	g.functionExports()
 	g.accessors()
 	g.importStruct()
+	g.objectTypes()
 	g.instantiate()
 	g.exportStruct()
 	g.further()
@@ -92,9 +93,16 @@ func (g *generator) funcType(i uint32) *meta.FuncType { return &g.m.Types[g.m.Fu
 // prototype declares a function.
 func (g *generator) prototype(name, symbol, wasm string, t *meta.FuncType) {
 	result, params := signature(t)
-	comment := ""
+	var notes []string
 	if !strings.HasSuffix(name, "_"+wasm) {
-		comment = " /* " + quoted(wasm) + " */"
+		notes = append(notes, quoted(wasm))
+	}
+	if g.namesObjects(t.Params) || g.namesObjects(t.Results) {
+		notes = append(notes, t.String())
+	}
+	comment := ""
+	if notes != nil {
+		comment = " /* " + strings.Join(notes, ": ") + " */"
 	}
 	g.line("%s %s(%s)%s;%s", result, name, params, label(symbol), comment)
 }
@@ -244,6 +252,89 @@ func (g *generator) numImportedTags() (n int) {
 		n++
 	}
 	return n
+}
+
+// namesObjects reports whether one of the types has the index of a type of structures or arrays.
+func (g *generator) namesObjects(types []abi.ValType) bool {
+	return slices.ContainsFunc(types, func(t abi.ValType) bool {
+		_, ok := t.TypeIndex()
+		return ok && t.Kind() != abi.KindFunc
+	})
+}
+
+// objectTypes gives access to the types of structures and arrays. Comments tell those that exports and imports have: what else a module defines, their fields lead to.
+func (g *generator) objectTypes() {
+	if g.m.Heap == nil || !slices.ContainsFunc(g.m.Heap.Defs, func(t abi.TypeDef) bool { return t.Kind != abi.KindFunc }) {
+		return
+	}
+	g.line("/* The type of structures or arrays that has an index in the module; NULL if there is none, or no instance has been initialised. Exports and imports have these:")
+	for _, i := range g.namedTypes() {
+		g.line(" * %d is %s", i, definition(&g.m.Heap.Defs[i]))
+	}
+	g.line(" */\nstatic inline const waot_type *waot_types_%s(uint32_t index) { return waot_type_of(&%s, index); }\n", g.prefix, g.object())
+}
+
+// namedTypes returns the indices of the types of structures and arrays in the types of exports and imports, each once and in order.
+func (g *generator) namedTypes() (list []uint32) {
+	add := func(types ...abi.ValType) {
+		for _, t := range types {
+			if g.namesObjects([]abi.ValType{t}) {
+				i, _ := t.TypeIndex()
+				list = append(list, i)
+			}
+		}
+	}
+	function := func(i uint32) {
+		add(g.funcType(i).Params...)
+		add(g.funcType(i).Results...)
+	}
+	for i := range g.m.Funcs {
+		if g.m.Funcs[i].Import != nil {
+			function(uint32(i))
+		}
+	}
+	for i := range g.m.Tables {
+		if g.m.Tables[i].Import != nil {
+			add(g.m.Tables[i].Elem)
+		}
+	}
+	for i := range g.m.Globals {
+		if g.m.Globals[i].Import != nil {
+			add(g.m.Globals[i].Type)
+		}
+	}
+	for i := range g.m.Exports {
+		switch x := &g.m.Exports[i]; x.Kind {
+		case abi.ExternFunc:
+			function(x.Index)
+		case abi.ExternTable:
+			add(g.m.Tables[x.Index].Elem)
+		case abi.ExternGlobal:
+			add(g.m.Globals[x.Index].Type)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// mostFields is how many fields of a structure a comment tells.
+const mostFields = 20
+
+// definition writes a type of structures or arrays as the text format has it, without its supertype.
+func definition(t *abi.TypeDef) string {
+	if t.Kind == abi.KindArray {
+		return "(array " + t.Fields[0].String() + ")"
+	}
+	var b strings.Builder
+	b.WriteString("(struct")
+	for i, f := range t.Fields {
+		if i == mostFields {
+			b.WriteString(" ...")
+			break
+		}
+		b.WriteString(" (field " + f.String() + ")")
+	}
+	return b.String() + ")"
 }
 
 // instantiation returns the parameter and the argument for imports, and the statement that lists them.

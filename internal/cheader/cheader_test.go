@@ -144,3 +144,31 @@ func TestComment(t *testing.T) {
 		t.Error("not the same bytes")
 	}
 }
+
+// TestObjectTypes: the header tells which types of structures and arrays exports and imports have, and only if there are any.
+func TestObjectTypes(t *testing.T) {
+	m := exporting("f")
+	ref := func(i uint32) abi.ValType { return abi.RefToKind(abi.KindStruct, i) }
+	fields := make([]abi.FieldType, mostFields+1)
+	for i := range fields {
+		fields[i] = abi.FieldType{Type: abi.I32, Packed: 8}
+	}
+	m.Types = []meta.FuncType{{}, {}, {}, {Params: []abi.ValType{abi.I32, ref(1).NotNull()}, Results: []abi.ValType{ref(0)}}}
+	m.Heap = &meta.Heap{Defs: []abi.TypeDef{{Kind: abi.KindStruct, Fields: fields}, {Kind: abi.KindStruct, Fields: []abi.FieldType{{Type: ref(2), Mutable: true}}}, {Kind: abi.KindStruct}, {Kind: abi.KindFunc}}}
+	m.Funcs[0].Type = 3
+	h, err := Generate(m, "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"waot_ref p_f(int32_t, waot_ref) __asm__(\"p..f\"); /* (i32 (ref 1)) -> ((ref null 0)) */\n",
+		" * 0 is (struct" + strings.Repeat(" (field i8)", mostFields) + " ...)\n * 1 is (struct (field (mut (ref null 2))))\n */\nstatic inline const waot_type *waot_types_p(uint32_t index) { return waot_type_of(&p__object, index); }\n",
+	} {
+		if !bytes.Contains(h, []byte(want)) {
+			t.Errorf("no %q in\n%s", want, h)
+		}
+	}
+	if h, err := Generate(exporting("f"), "p"); err != nil || bytes.Contains(h, []byte("waot_type")) {
+		t.Errorf("without types: %v\n%s", err, h)
+	}
+}

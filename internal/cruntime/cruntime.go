@@ -27,7 +27,7 @@ const (
 var files embed.FS
 
 // parts are the parts of the source, in this order. A part may use what earlier ones define.
-var parts = [...]string{"heap.c", "core.c", "objects.c", "wasi.c"}
+var parts = [...]string{"heap.c", "core.c", "objects.c", "fields.c", "wasi.c"}
 
 // Header returns the text of waot_runtime.h.
 func Header() []byte { return part(HeaderFile) }

@@ -28,16 +28,29 @@ const (
 	recordWords
 )
 
-// What follows in the record of an object with exceptions. The slots of tags stand behind those of tables.
+// What follows in the record of an object with exceptions; of one with a heap the first four are 0 if it has none. The slots of tags stand behind those of tables.
 const (
 	RecordException      = recordWords + iota // the exception under way
 	RecordExceptionWords                      // for how many words of arguments it has room
 	RecordTags
 	RecordNumTags
+	RecordStubs // the module's own stubs, one for each imported function, in front of the record
+	RecordNumStubs
 	recordWordsExceptions
 )
 
-// What follows in the record of an object with a heap, which has the words for exceptions in any case: the part of the instance data for the heap, and HeapTypes.
+// An entry of the table of stubs, in words: the slot of the imported function, and what would be in it if no other module imported the function: the stub and its descriptor, or 0.
+const (
+	StubSlot = iota
+	StubCode
+	StubDesc
+	StubWords
+)
+
+// HasStubs reports whether the record has the table of stubs.
+func (m *Module) HasStubs() bool { return m.Exceptions != nil || m.Heap != nil }
+
+// What follows in the record of an object with a heap: the part of the instance data for the heap, and HeapTypes.
 const (
 	RecordHeap = recordWordsExceptions + iota
 	RecordHeapTypes
@@ -135,42 +148,120 @@ const (
 	heapFunction
 )
 
+// heapWords is how many words of a description are in front of the key.
+const heapWords = 7
+
 // HeapTypes returns what hosts in C know of the types that the module defines (struct heap_type of the runtime, in words of 32 bits): the size of the description in bytes, the kind, how many bytes in front of it the
-// description of the supertype is, or 0; the layout, as a collector has it; the key, what the record of the type has behind its kind; and where the references are, those of 4 bytes first. It calls poll for each type, which may be nil.
+// description of the supertype is, or 0; the layout, as a collector has it; the key, what the record of the type has behind its kind, or of a plain type where the instance data has its record; where the references are, those
+// of 4 bytes first; and the fields (heapField). It calls poll for each type, which may be nil.
 func (m *Module) HeapTypes(poll func()) []byte {
+	if poll == nil {
+		poll = func() {}
+	}
 	defs, records := m.Heap.Defs, m.Records(poll)
-	var b []byte
-	begins, layouts := make([]int, len(defs)), make([]*abi.ObjectLayout, len(defs))
-	for i := range defs {
-		if poll != nil {
-			poll()
-		}
-		begins[i] = len(b)
-		w := make([]uint32, 7, 7+8+len(defs[i].Fields))
-		w[1] = heapKind(&defs[i])
-		if defs[i].HasSuper {
-			w[2] = uint32(len(b) - begins[defs[i].Super])
-		}
-		var refs, words []uint32
-		if defs[i].Kind != abi.KindFunc {
+	types := make([]heapType, len(defs))
+	end := 0
+	for i := range types {
+		poll()
+		t := &types[i]
+		t.begin = end
+		if d := &defs[i]; d.Kind != abi.KindFunc {
 			var above *abi.ObjectLayout
-			if defs[i].HasSuper {
-				above = layouts[defs[i].Super]
+			if d.HasSuper {
+				above = types[d.Super].layout
 			}
-			layouts[i] = defs[i].ObjectLayout(above)
-			refs, words = defs[i].References(layouts[i])
-			w[3], w[4] = layouts[i].Fixed, layouts[i].Elem
+			t.layout = d.ObjectLayout(above)
+			t.refs, t.words = d.References(t.layout)
 		}
-		w[5], w[6] = uint32(len(refs)), uint32(len(words))
+		end += 4*(heapWords+len(t.refs)+len(t.words)+2*len(defs[i].Fields)) + recordKey
+	}
+	slots := make(map[string]uint32, len(m.SlotTypes))
+	for i, t := range m.SlotTypes {
+		poll()
+		slots[string(records.Of(t))] = m.TypeSlots + 8*uint32(i)
+	}
+	b := make([]byte, 0, end)
+	for i := range types {
+		poll()
+		t, d := &types[i], &defs[i]
+		next := end
+		if i+1 < len(types) {
+			next = types[i+1].begin
+		}
+		w := [heapWords]uint32{uint32(next - t.begin), heapKind(d)}
+		if d.HasSuper {
+			w[2] = uint32(t.begin - types[d.Super].begin)
+		}
+		if t.layout != nil {
+			w[3], w[4] = t.layout.Fixed, t.layout.Elem
+		}
+		w[5], w[6] = uint32(len(t.refs)), uint32(len(t.words))
 		key := make([]byte, recordKey)
-		if w[1] != heapPlain {
-			copy(key, records.Of(uint32(i))[recordKind:])
+		if record := records.Of(uint32(i)); w[1] != heapPlain {
+			copy(key, record[recordKind:])
+		} else {
+			binary.LittleEndian.PutUint32(key, slots[string(record)])
 		}
-		w[0] = uint32(4*len(w) + len(key) + 4*len(refs) + 4*len(words))
-		b = append(appendWords(b, w), key...)
-		b = appendWords(appendWords(b, refs), words)
+		b = append(appendWords(b, w[:]), key...)
+		b = appendWords(appendWords(b, t.refs), t.words)
+		for k, f := range d.Fields {
+			to := 0
+			if index, ok := f.Type.TypeIndex(); ok {
+				to = types[index].begin - t.begin
+			}
+			b = appendWords(b, []uint32{heapField(f, t.layout.Offsets[k]), uint32(to)})
+		}
 	}
 	return b
+}
+
+// heapType is a type in HeapTypes: where its description begins there, its layout, and where its references are.
+type heapType struct {
+	begin       int
+	layout      *abi.ObjectLayout
+	refs, words []uint32
+}
+
+// The first word of a field in HeapTypes: a code, whether the field may change, whether it is never null, and its offset. How far behind the description that of the type is that a reference is to follows in a word of its own.
+const (
+	fieldMutable = 1 << 8
+	fieldNotNull = 1 << 9
+	fieldOffset  = 10
+)
+
+// The codes of what is stored: those that modules have, where one byte says it.
+const (
+	codeI8       = 0x78
+	codeI16      = 0x77
+	codeObject   = 0x64 // a structure or array of a type
+	codeFunction = 0x63 // a function of a type
+)
+
+// heapField returns the first word of a field at an offset.
+func heapField(f abi.FieldType, offset uint32) uint32 {
+	w := offset << fieldOffset
+	if f.Mutable {
+		w |= fieldMutable
+	}
+	t := f.Type
+	if t.IsRef() {
+		if t.IsNotNull() {
+			w |= fieldNotNull
+		}
+		t = t.OrNull()
+	}
+	_, indexed := t.TypeIndex()
+	switch {
+	case f.Packed == 8:
+		return w | codeI8
+	case f.Packed == 16:
+		return w | codeI16
+	case indexed && t.Base() == abi.FuncRef:
+		return w | codeFunction
+	case indexed:
+		return w | codeObject
+	}
+	return w | uint32(t.Code())
 }
 
 // A record has a version and a kind in front of the key.

@@ -324,6 +324,10 @@ const char *waot_text(int code)
 	static const char *const errors[] = {
 		"the object and the runtime have different versions", "the code needs another processor", "an import is missing or does not fit",
 		"out of memory", "the instance exists already", "compiled code may be running",
+#ifndef WAOT_STANDALONE
+		"no structure or array", "no such field or element", "another type", "an immutable field",
+		"objects cannot be collected: a module without objects has called a C function in a call of one with objects",
+#endif
 	};
 	if (code >= 0 && (size_t)code < sizeof traps / sizeof *traps)
 		return traps[code];
@@ -418,8 +422,8 @@ struct core_reader {
 	bool bad;
 };
 
-/* Where adapters of C functions keep the frame of the one around them (compile/adapters.go), in words from their frame on. */
-enum { CORE_LINK = -3 };
+/* Where adapters keep the frame of the one that was noted before (compile/adapters.go), in words from their frame on, and the marks of frames: C calls compiled code; this runtime does, without an adapter. */
+enum { CORE_LINK = -3, CORE_ENTRY = 1, CORE_OWN_ENTRY = 2, CORE_MARKS = 3 };
 
 /* The parts of an instance's data for the heap (internal/abi). */
 enum { CORE_HEAP_BASE = 40, CORE_HEAP_ROWS = 48, CORE_HEAP_TYPES = 80 };
@@ -1161,7 +1165,7 @@ CORE_HIDDEN void waot_core_restorer(void);
 static void core_forget_exits(uint64_t from, uint64_t to)
 {
 	uint64_t exit;
-	while ((exit = core_last_exit()) && exit >= from && exit < to)
+	while ((exit = core_last_exit() & ~(uint64_t)CORE_MARKS) && exit >= from && exit < to)
 		core_set_exit(((const uint64_t *)exit)[CORE_LINK]);
 }
 
@@ -2850,12 +2854,20 @@ static int core_fill(waot_instance *i, struct core_meta *m, void *const *imports
 /* core_start runs init functions. */
 struct core_start {
 	void (*init)(void), (*initialize)(void);
+	bool heap;
+	uint64_t before, noted[1 - CORE_LINK]; /* what was noted before, and what an adapter would have below its frame */
 };
 
 static void core_run_start(void *p)
 {
 	struct core_start *s = (struct core_start *)p;
+	if (s->heap) {
+		s->noted[0] = s->before;
+		core_set_exit((uint64_t)&s->noted[-CORE_LINK] | CORE_ENTRY | CORE_OWN_ENTRY);
+	}
 	s->init();
+	if (s->heap)
+		core_set_exit(s->before);
 	if (s->initialize)
 		s->initialize();
 }
@@ -2867,19 +2879,55 @@ static int core_begin(waot_instance *i, waot_trap *t)
 	uint64_t init = (uint64_t)i->object->init + i->delta;
 	memcpy(&s.init, &init, sizeof init);
 	s.initialize = i->initialize;
+	s.heap = i->object->abi == WAOT_ABI_HEAP;
+	s.before = s.heap ? core_last_exit() : 0;
 	waot_trap here;
 	int code = waot_try(t ? t : &here, core_run_start, &s);
+	if (s.heap)
+		core_set_exit(s.before);
 	core_set_state(i, code ? CORE_FAILED : CORE_READY);
 	return code;
 }
 
 #ifndef WAOT_STANDALONE
+/* core_leads_on reports whether the code of a function is a jump through a slot, which a module has for an import that it exports again (compile/adapters.go, jumpThrough). */
+static bool core_leads_on(const void *code)
+{
+#ifdef __x86_64__
+	return memcmp(code, "\xf3\x0f\x1e\xfa\xff\x25", 6) == 0; /* endbr64; jmp *... */
+#else
+	uint32_t second;
+	memcpy(&second, (const char *)code + 4, 4);
+	return (second & 0x9f000000u) == 0x90000000u; /* bti c; adrp */
+#endif
+}
+
+/* core_use_own_stubs makes a linked instance with exceptions or a heap call C functions by its own stubs, of which others know nothing: they save registers, so that the function may throw, and note the call. Linkers
+ * keep one stub of all modules that import a function, the first. What another module exports, or exports again, stays. */
+static void core_use_own_stubs(const waot_object *o)
+{
+	if (o->abi != WAOT_ABI_EXCEPTIONS && o->abi != WAOT_ABI_HEAP)
+		return;
+	for (uint64_t n = 0; n < o->num_stubs; n++) {
+		const struct waot_stub *s = &o->stubs[n];
+		const void *other = s->slot[1];
+		bool perhaps_in_c = (uint64_t)other % CORE_DESC_SIZE != 0; /* its address says so */
+		if (!s->code || s->slot[0] == s->code || !perhaps_in_c || core_leads_on(s->slot[0]))
+			continue;
+		s->slot[0] = s->code;
+		for (const void **w = (const void **)(void *)o->instance; (char *)w < o->instance + o->instance_size; w++)
+			if (*w == other) /* the slot, and references to the function in segments */
+				*w = s->descriptor;
+	}
+}
+
 /* core_keep keeps a copy of the linked instance's data as it is before init; further instances begin with it. */
 static bool core_keep(waot_instance *i)
 {
 	const waot_object *o = i->object;
 	if (i->pristine)
 		return true;
+	core_use_own_stubs(o);
 	i->pristine = (char *)core_map(NULL, core_page_up(o->instance_size), CORE_PROT_RW, CORE_MAP_ANON, -1, 0);
 	if (i->pristine)
 		memcpy(i->pristine, o->instance, o->instance_size);

@@ -39,9 +39,16 @@ struct heap_type {
 	uint32_t super;                 /* how many bytes in front of this the description of the supertype is, 0 without one */
 	uint32_t fixed, elem;           /* the size of a structure with its number, or where elements begin from that on; the size of an element, 0 for a structure */
 	uint32_t num_refs, num_words;   /* fields of 4 and of 8 bytes that are references; of the elements of an array 1 or 0 */
-	uint32_t key[8];                /* of its record */
-	uint32_t offsets[];             /* of these fields, from the reference on */
+	uint32_t key[8];                /* of its record; of HEAP_PLAIN where the instance data has the address of its record, or 0 */
+	uint32_t offsets[];             /* of these fields, from the reference on; behind them is a heap_field for each field, or for the elements */
 };
+
+/* A field of a type. */
+struct heap_field {
+	uint32_t what;                  /* what is stored in the low byte, HEAP_MUTABLE and HEAP_NOT_NULL, and from HEAP_OFFSET on its offset */
+	int32_t to;                     /* how far behind the description of the type that of the type is which the field refers to */
+};
+enum { HEAP_MUTABLE = 1 << 8, HEAP_NOT_NULL = 1 << 9, HEAP_OFFSET = 10 };
 
 struct heap_large {
 	uint64_t at, size;
@@ -50,7 +57,7 @@ struct heap_large {
 
 /* State that compiled code reads and writes, in front of the base. */
 struct heap_state {
-	uint64_t exit;                  /* the frame of the innermost adapter that has called a C function; the collector knows nothing of it */
+	uint64_t exit;                  /* the frame of the innermost adapter that has called; the collector knows nothing of it */
 	uint32_t next, end;             /* the reference to the next object, and the one that it must not be above when that has been made: what is between is zero */
 	uint64_t zero;
 };
@@ -74,13 +81,14 @@ struct heap {
 	uint64_t wrong;                 /* and with which reference */
 };
 
-enum heap_error { HEAP_OK, HEAP_FULL, HEAP_REFUSED, HEAP_CORRUPT };
+enum heap_error { HEAP_OK, HEAP_FULL, HEAP_REFUSED, HEAP_CORRUPT, HEAP_HIDDEN };
 
 /* Bytes of a heap become accessible and zero; are given back; become zero. Each reports whether it could. */
 static bool heap_commit(char *at, uint64_t size);
 static bool heap_release(char *at, uint64_t size);
 static bool heap_clear(char *at, uint64_t size);
-/* heap_each_root calls heap_word for each root. */
+/* heap_finds_roots reports whether all roots can be found, and heap_each_root calls heap_word for each. */
+static bool heap_finds_roots(struct heap *h);
 static void heap_each_root(struct heap *h);
 
 static struct heap_state *heap_state(struct heap *h) { return (struct heap_state *)h->base - 1; }
@@ -282,9 +290,11 @@ static void heap_shrink(struct heap *h, uint32_t space)
 	h->dirty[space] = heap_min(h->dirty[space], keep);
 }
 
-/* heap_collect moves all objects that roots reach to the other space, updates the roots, and forgets the rest. If the heap is corrupt, it is not usable any more; HEAP_REFUSED: nothing has been moved. */
+/* heap_collect moves all objects that roots reach to the other space, updates the roots, and forgets the rest. If the heap is corrupt, it is not usable any more; HEAP_REFUSED and HEAP_HIDDEN: nothing has been moved. */
 static enum heap_error heap_collect(struct heap *h)
 {
+	if (!heap_finds_roots(h))
+		return HEAP_HIDDEN;
 	struct heap_state *s = heap_state(h);
 	uint32_t from = h->space, to = 1 - from;
 	uint64_t end = heap_start(to) + s->next - heap_start(from);

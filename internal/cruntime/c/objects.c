@@ -34,7 +34,7 @@ static bool heap_clear(char *at, uint64_t size)
 /* core_is_null_object reports whether an access through null may fault at an address. */
 static bool core_is_null_object(uint64_t address) { return core_objects.base && address - (uint64_t)core_objects.base < HEAP_FIRST; }
 
-/* The frame of the innermost adapter that has called a C function, 0 for none. Adapters of code with a heap keep it in the heap's state. */
+/* The frame of the innermost adapter that has called, with marks, 0 for none. Adapters of code with a heap keep it in the heap's state. */
 static uint64_t core_last_exit(void) { return core_objects.base ? __atomic_load_n(&heap_state(&core_objects)->exit, __ATOMIC_RELAXED) : 0; }
 static void core_set_exit(uint64_t exit) { __atomic_store_n(&heap_state(&core_objects)->exit, exit, __ATOMIC_RELAXED); }
 
@@ -58,9 +58,10 @@ enum {
 	CORE_BUCKETS = 1 << 12
 };
 
-/* What is known of the type with a number: its description, and the next number of the bucket. */
+/* What is known of the type with a number: its description, the object that has that, and the next number of the bucket. */
 struct core_known {
 	const struct heap_type *type;
+	const waot_object *object;
 	uint32_t next;
 };
 
@@ -107,7 +108,7 @@ static uint32_t core_depth(uint32_t number)
 }
 
 /* core_add_type gives a type, which has none, a number. The lock is held. It returns 0 if there is no memory. */
-static uint32_t core_add_type(const struct heap_type *t)
+static uint32_t core_add_type(const waot_object *o, const struct heap_type *t)
 {
 	uint32_t super = t->super ? core_number_of(((const struct heap_type *)((const char *)t - t->super))->key) : 0;
 	uint32_t above = super ? core_depth(super) : 0, n = core_types.next, end = n + above + 2;
@@ -120,6 +121,7 @@ static uint32_t core_add_type(const struct heap_type *t)
 	core_types.rows[n + above + 1] = n;
 	core_types.objects[n] = t->kind == HEAP_FUNCTION ? NULL : t;
 	core_types.known[n].type = t;
+	core_types.known[n].object = o;
 	uint32_t *bucket = &core_types.buckets[t->key[0] % CORE_BUCKETS];
 	core_types.known[n].next = *bucket;
 	core_types.next = end;
@@ -140,7 +142,7 @@ static bool core_fill_types(waot_instance *i)
 		if (t->kind == HEAP_PLAIN)
 			continue;
 		uint32_t n = core_number_of(t->key);
-		if (!n && !(n = core_add_type(t)))
+		if (!n && !(n = core_add_type(o, t)))
 			return false;
 		if (t->kind != HEAP_FUNCTION)
 			*to = n;
@@ -181,6 +183,7 @@ int waot_heap_prepare(waot_instance *i, waot_trap *t)
 	bool ok = core_open_heap() && core_fill_types(i);
 	if (ok) {
 		memcpy(part + CORE_HEAP_BASE, &core_objects.base, 8);
+		memcpy(i->object->heap + CORE_HEAP_BASE, &core_objects.base, 8); /* stubs of the linked instance are those of all */
 		memcpy(part + CORE_HEAP_ROWS, &core_types.rows, 8);
 	}
 	core_unlock();
@@ -461,17 +464,17 @@ static struct {
 	uint64_t pc, fp, low;           /* where it returns to, the frame that it is in, and what is below that */
 } core_here;
 
-/* core_visit_frames visits the references in the frames of compiled code from one on, up to a C function. */
-static void core_visit_frames(struct heap *h, uint64_t pc, uint64_t fp, uint64_t low)
+/* core_visit_frames visits the references in the frames of compiled code from one on, up to a C function, and returns the frame pointer of that. Without a heap it only goes there. */
+static uint64_t core_visit_frames(struct heap *h, uint64_t pc, uint64_t fp, uint64_t low)
 {
 	waot_instance *i = NULL;
 	while (fp >= low && fp % 8 == 0) { /* a function without slots has its frame at the end of the one below */
 		if (!i || pc - i->text >= i->text_size)
 			i = core_of_text(pc);
 		if (!i)
-			return;
+			break;
 		const int32_t *slots = NULL;
-		uint32_t n = core_slots_of(i->roots, (uint32_t)(pc - i->text), &slots);
+		uint32_t n = h ? core_slots_of(i->roots, (uint32_t)(pc - i->text), &slots) : 0;
 		for (; n > 0; n--, slots++) {
 			uint64_t at = fp + (uint64_t)(int64_t)*slots;
 			if (at < low || at >= fp || at % 8)
@@ -482,16 +485,43 @@ static void core_visit_frames(struct heap *h, uint64_t pc, uint64_t fp, uint64_t
 		pc = ((const uint64_t *)fp)[1];
 		fp = ((const uint64_t *)fp)[0];
 	}
+	return fp;
 }
+
+/* core_frame is an adapter's frame of what is noted: the frame pointer and the return address of its caller, and below the one that was noted before. */
+static const uint64_t *core_frame(uint64_t noted) { return (const uint64_t *)(noted & ~(uint64_t)CORE_MARKS); }
 
 /* core_visit_stack visits all frames: those around this call, and those around each call of a C function that is under way. */
 static void core_visit_stack(struct heap *h)
 {
 	core_visit_frames(h, core_here.pc, core_here.fp, core_here.low);
-	for (const uint64_t *exit = (const uint64_t *)heap_state(h)->exit; exit;) {
-		core_visit_frames(h, exit[1], exit[0], (uint64_t)exit + 16);
-		exit = (const uint64_t *)exit[CORE_LINK];
+	for (uint64_t noted = heap_state(h)->exit; noted; noted = core_frame(noted)[CORE_LINK]) {
+		const uint64_t *frame = core_frame(noted);
+		if (!(noted & CORE_ENTRY))
+			core_visit_frames(h, frame[1], frame[0], (uint64_t)frame + 16);
 	}
+}
+
+/* heap_finds_roots looks at what adapters have noted. Where C calls code with objects, this is the innermost such code until that calls a C function, and notes it. Behind a function of a module
+ * without objects, which code with objects has called through a table or reference, nobody notes that: then C code is active, or code that C has called elsewhere, though that call is not noted. */
+static bool heap_finds_roots(struct heap *h)
+{
+	uint64_t pc = core_here.pc, fp = core_here.fp, low = core_here.low, noted = heap_state(h)->exit;
+	bool in_code = pc != 0;
+	for (; noted; noted = core_frame(noted)[CORE_LINK]) {
+		const uint64_t *frame = core_frame(noted);
+		if (noted & CORE_ENTRY) {
+			if (!in_code || (!(noted & CORE_OWN_ENTRY) && core_visit_frames(NULL, pc, fp, low) != (uint64_t)frame))
+				return false;
+			in_code = false;
+			continue;
+		}
+		fp = frame[0];
+		pc = frame[1];
+		low = (uint64_t)frame + 16;
+		in_code = true;
+	}
+	return true;
 }
 
 static bool core_is_own_global(uint64_t address)
@@ -700,9 +730,13 @@ static void core_visit_handles(struct heap *h)
 			heap_word(h, &b->handles[n].ref);
 }
 
+/* core_pending are references that C code makes an object of. The lock is held. */
+static struct { waot_ref *words; uint64_t n; } core_pending;
+
 static void heap_each_root(struct heap *h)
 {
 	core_visit_stack(h);
+	core_visit_words(h, core_pending.words, core_pending.n);
 	for (waot_instance *i = core_instances; i; i = i->next) {
 		if (!core_is_live(i))
 			continue;
@@ -763,6 +797,21 @@ WAOT_NORETURN static void core_is_corrupt(const struct heap *h)
 	core_die(room);
 }
 
+/* core_alloc makes an object, of zeros and nulls. It may collect; the lock is held. */
+static enum heap_error core_alloc(uint32_t number, uint32_t length, uint32_t *ref)
+{
+	struct heap *h = &core_objects;
+	uint64_t limit = __atomic_load_n(&core_most_objects, __ATOMIC_RELAXED);
+	h->limit = heap_min(limit ? limit : HEAP_SIZE, HEAP_SPACE - HEAP_FIRST - HEAP_LEAD);
+	h->torture = __atomic_load_n(&core_collect_always, __ATOMIC_RELAXED);
+	if (!core_find_roots())
+		return HEAP_REFUSED;
+	enum heap_error error = heap_alloc(h, number, length, ref);
+	if (error == HEAP_FULL && core_collect_exceptions())
+		error = heap_alloc(h, number, length, ref);
+	return error;
+}
+
 CORE_HIDDEN uint64_t waot_core_new(uint64_t number, uint64_t length, uint64_t size, void *base, uint64_t pc, uint64_t fp);
 
 /* waot_core_new makes an object where the code of waot_heap_new does not. */
@@ -776,14 +825,7 @@ __attribute__((used)) uint64_t waot_core_new(uint64_t number, uint64_t length, u
 	core_here.pc = pc;
 	core_here.fp = fp;
 	core_here.low = (uint64_t)__builtin_frame_address(0);
-	uint64_t limit = __atomic_load_n(&core_most_objects, __ATOMIC_RELAXED);
-	h->limit = heap_min(limit ? limit : HEAP_SIZE, HEAP_SPACE - HEAP_FIRST - HEAP_LEAD);
-	h->torture = __atomic_load_n(&core_collect_always, __ATOMIC_RELAXED);
-	enum heap_error error = HEAP_REFUSED;
-	if (core_find_roots())
-		error = heap_alloc(h, (uint32_t)number, (uint32_t)length, &ref);
-	if (error == HEAP_FULL && core_collect_exceptions())
-		error = heap_alloc(h, (uint32_t)number, (uint32_t)length, &ref);
+	enum heap_error error = core_alloc((uint32_t)number, (uint32_t)length, &ref);
 	core_unlock();
 	if (!error)
 		return ref;
@@ -791,6 +833,8 @@ __attribute__((used)) uint64_t waot_core_new(uint64_t number, uint64_t length, u
 		core_is_corrupt(h);
 	if (error == HEAP_FULL)
 		core_end_call(WAOT_TRAP_HEAP_EXHAUSTED, NULL, pc, fp);
+	if (error == HEAP_HIDDEN)
+		core_end_call(WAOT_ERROR_FRAMES, NULL, pc, fp);
 	core_end_call(WAOT_ERROR_MEMORY, core_texts.refused, pc, fp);
 }
 

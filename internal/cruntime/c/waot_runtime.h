@@ -42,6 +42,12 @@ struct waot_tag_slot {
 	uint64_t words;         /* of the arguments */
 };
 
+/* An imported function: its slot, and the module's own stub and its descriptor, or 0. */
+struct waot_stub {
+	const void **slot;
+	const void *code, *descriptor;
+};
+
 struct waot_object {
 	uint64_t abi;
 	const char *text;       uint64_t text_size;
@@ -54,6 +60,7 @@ struct waot_object {
 	/* Objects with exceptions or a heap only; of those without exceptions zeros. */
 	char *exception;        uint64_t exception_words;
 	const struct waot_tag_slot *tags;   uint64_t num_tags;
+	const struct waot_stub *stubs;      uint64_t num_stubs; /* of those, too */
 	/* Objects with a heap only. */
 	char *heap;             /* the part of the instance data */
 	const char *heap_types; uint64_t heap_types_size;
@@ -110,7 +117,14 @@ enum {
 	WAOT_ERROR_IMPORT = -3,  /* an imported memory, table or global is missing or too small */
 	WAOT_ERROR_MEMORY = -4,  /* the system gives no more memory or addresses */
 	WAOT_ERROR_STATE = -5,   /* the instance exists already; or what is to be reset does not */
-	WAOT_ERROR_BUSY = -6     /* nothing is reset while compiled code may run */
+	WAOT_ERROR_BUSY = -6,    /* nothing is reset while compiled code may run */
+	/* What functions that work on structures and arrays may return. */
+	WAOT_ERROR_OBJECT = -7,  /* the reference is to no structure or array */
+	WAOT_ERROR_BOUNDS = -8,  /* there is no such field or element */
+	WAOT_ERROR_TYPE = -9,    /* the value, or the type, is of another type */
+	WAOT_ERROR_IMMUTABLE = -10, /* the field may not change */
+	/* What ends calls of compiled code, too. */
+	WAOT_ERROR_FRAMES = -11  /* objects cannot be collected here: a module without objects has called a C function in a call of one with objects, through a table or reference */
 };
 
 #define WAOT_MAX_FRAMES 64
@@ -190,6 +204,75 @@ void waot_heap_limit(uint64_t bytes);
 
 /* waot_heap_collect_always makes each object a collection, for tests: what nothing keeps is found out at once. */
 void waot_heap_collect_always(int on);
+
+/* The types of structures and arrays. Equal types of all modules are one address, so that == compares them. waot_type_of is the type that has an index in a module, whose header wraps it
+ * (waot_types_P). It is NULL if that is no type of structures or arrays, or no instance of the module has been initialised. All functions take NULL for a type, too. */
+typedef struct waot_type waot_type;
+enum { WAOT_STRUCT = 1, WAOT_ARRAY = 2 };
+
+/* What a field or element stores. The integers of 8 and 16 bits are values of 32 of which that many bits are kept. */
+enum { WAOT_I8 = 0x78, WAOT_I16 = 0x77, WAOT_I32 = 0x7f, WAOT_I64 = 0x7e, WAOT_F32 = 0x7d, WAOT_F64 = 0x7c, WAOT_V128 = 0x7b, WAOT_REFERENCE = 1, WAOT_FUNCTION = 2 };
+
+/* A field of a structure, or the elements of an array. */
+typedef struct waot_field {
+	int storage;            /* WAOT_I8 and the like */
+	int is_mutable;
+	int is_nullable;        /* of references: null is allowed */
+	const waot_type *type;  /* of what a reference is to, if the field says a type of structures or arrays, else NULL */
+} waot_field;
+
+const waot_type *waot_type_of(const waot_object *object, uint32_t index);
+int waot_type_kind(const waot_type *type); /* WAOT_STRUCT, WAOT_ARRAY, or 0 for NULL */
+uint32_t waot_type_length(const waot_type *type); /* the number of fields; 1 for an array */
+int waot_type_field(const waot_type *type, uint32_t i, waot_field *field); /* 0 or WAOT_ERROR_BOUNDS */
+const waot_type *waot_type_super(const waot_type *type); /* the declared supertype, or NULL */
+int waot_type_matches(const waot_type *type, const waot_type *of); /* whether type is the other one, or a subtype of it */
+
+/* waot_object_type is the type of the structure or array that a reference is to, NULL if it is to none, and waot_object_length the number of its fields or elements, or 0. */
+const waot_type *waot_object_type(waot_ref ref);
+uint32_t waot_object_length(waot_ref ref);
+
+/* These get and set field i of a structure, or element i of an array. They return 0, WAOT_ERROR_OBJECT, WAOT_ERROR_BOUNDS, WAOT_ERROR_TYPE or WAOT_ERROR_IMMUTABLE, and do nothing but for 0.
+ * Of integers of 8 and 16 bits waot_get_i32 extends the sign, waot_get_u32 does not, and waot_set_i32 drops the bits above. A reference must fit the type of the field. A reference to a function must be one
+ * that a module has made: its type is checked, what it points to is not. */
+int waot_get_i32(waot_ref ref, uint32_t i, int32_t *to);
+int waot_get_u32(waot_ref ref, uint32_t i, uint32_t *to);
+int waot_get_i64(waot_ref ref, uint32_t i, int64_t *to);
+int waot_get_f32(waot_ref ref, uint32_t i, float *to);
+int waot_get_f64(waot_ref ref, uint32_t i, double *to);
+int waot_get_v128(waot_ref ref, uint32_t i, waot_v128 *to);
+int waot_get_ref(waot_ref ref, uint32_t i, waot_ref *to);
+int waot_set_i32(waot_ref ref, uint32_t i, int32_t v);
+int waot_set_i64(waot_ref ref, uint32_t i, int64_t v);
+int waot_set_f32(waot_ref ref, uint32_t i, float v);
+int waot_set_f64(waot_ref ref, uint32_t i, double v);
+int waot_set_v128(waot_ref ref, uint32_t i, waot_v128 v);
+int waot_set_ref(waot_ref ref, uint32_t i, waot_ref v);
+
+/* waot_array_read copies n elements of an array of numbers from one on, waot_array_write copies in the other direction. size is what an element takes, sizeof *to: of another size they are of another type. */
+int waot_array_read(waot_ref array, uint32_t first, uint32_t n, void *to, size_t size);
+int waot_array_write(waot_ref array, uint32_t first, uint32_t n, const void *from, size_t size);
+
+/* A value of a field. */
+typedef union waot_value {
+	int32_t i32;
+	int64_t i64;
+	float f32;
+	double f64;
+	waot_v128 v128;
+	waot_ref ref;
+} waot_value;
+
+/* These make a structure, with a value for each field, an array of n times one value, and one of n numbers that take size bytes each, and have a handle refer to it. NULL in place of values stands
+ * for zeros and nulls, where the type allows null. Objects may move, as in a call of compiled code, so references that only C variables have are lost; those in fields and element are not. The results
+ * are 0, WAOT_ERROR_TYPE, WAOT_TRAP_HEAP_EXHAUSTED, WAOT_ERROR_FRAMES, and WAOT_ERROR_MEMORY, also if the handle is NULL. */
+int waot_struct_new(const waot_type *type, const waot_value *fields, waot_handle *to);
+int waot_array_new(const waot_type *type, uint32_t n, const waot_value *element, waot_handle *to);
+int waot_array_new_from(const waot_type *type, uint32_t n, const void *from, size_t size, waot_handle *to);
+
+/* waot_i31_ref is a reference to a small integer, of 31 bits, and waot_i31_value is that integer. */
+static inline waot_ref waot_i31_ref(int32_t n) { return (uint32_t)n << 1 | 1; }
+static inline int32_t waot_i31_value(waot_ref r) { return (int32_t)(uint32_t)r >> 1; }
 
 /* waot_print writes the message, with the whole name, and the backtrace to a file descriptor. It raises no SIGPIPE. In all texts here, characters of names that
  * could steer a terminal or break the line are written as \xNN or \u{N}. */

@@ -18,6 +18,8 @@ static bool heap_commit(char *at, uint64_t size) { return mprotect(at, size, PRO
 static bool heap_release(char *at, uint64_t size) { return mmap(at, size, PROT_NONE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == at; }
 static bool heap_clear(char *at, uint64_t size) { return madvise(at, size, MADV_DONTNEED) == 0; }
 
+static bool heap_finds_roots(struct heap *heap) { return heap != NULL; }
+
 static void heap_each_root(struct heap *heap)
 {
 	for (int i = 0; i < num_roots; i++)

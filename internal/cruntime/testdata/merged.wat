@@ -1,0 +1,25 @@
+;; A module with objects that calls a C function which others import, too: by its slot, through a segment, and by a reference. It has one in a frame, and catches what the function throws.
+(module
+  (type $s (struct (field i32)))
+  (type $unary (func (param i32) (result i32)))
+  (import "env" "tag" (tag $t (param i32)))
+  (import "env" "hidden" (func $hidden (type $unary)))
+  (table (export "table") 1 funcref) ;; what anybody may write is not called in line
+  (global $ref (export "ref") (mut (ref null $unary)) (ref.func $hidden))
+  (elem (i32.const 0) func $hidden)
+  (global $seen (mut (ref null $s)) (ref.null $s)) ;; what nothing sees is not made
+  (func $new (export "make") (param $n i32) (result (ref $s))
+    (global.set $seen (struct.new $s (local.get $n)))
+    (ref.as_non_null (global.get $seen)))
+  (func (export "call") (param $n i32) (param $way i32) (result i32) (local $s (ref $s)) (local $a i32)
+    (local.set $s (call $new (local.get $n)))
+    (local.set $a (i32.mul (local.get $n) (i32.const 3)))
+    (global.set $seen (ref.null $s))
+    (block $caught (result i32)
+      (try_table (catch $t $caught)
+        (drop (block $done (result i32)
+          (if (i32.eqz (local.get $way)) (then (br $done (call $hidden (local.get $n)))))
+          (if (i32.eq (local.get $way) (i32.const 1)) (then (br $done (call_indirect (type $unary) (local.get $n) (i32.const 0)))))
+          (call_ref $unary (local.get $n) (global.get $ref)))))
+      (i32.const 0))
+    (i32.add (i32.add (struct.get $s 0 (local.get $s)) (local.get $a)))))
