@@ -154,6 +154,7 @@ type Figures struct {
 	Rounds, IndirectCalls, Grows, HostCall uint64
 	Operators, VectorOperators             int // of which the functions are made
 	Unsupported                            int // compilations
+	Exhausted                              int // modules that made too many objects for the CLIF interpreter, which frees none
 	OutOfSteps                             int // modules that the CLIF interpreter did not finish, so that nothing else was compared
 	Unjudged                               int // modules that the judge does not know, compared with the CLIF interpreter alone
 	Cut                                    int // modules compared up to a stack overflow only, as host calls show how deep it was
@@ -212,6 +213,7 @@ func (f *Figures) add(g *Figures) {
 	f.VectorOperators += g.VectorOperators
 	f.Unsupported += g.Unsupported
 	f.OutOfSteps += g.OutOfSteps
+	f.Exhausted += g.Exhausted
 	f.Unjudged += g.Unjudged
 	f.Cut += g.Cut
 	f.Counts.Merge(&g.Counts)
@@ -236,6 +238,7 @@ func (f *Figures) String() string {
 	fmt.Fprintf(&b, "modules that ran with a collection for each object, too: %d\n", f.Collecting)
 	fmt.Fprintf(&b, "processes: %d, at most %d MiB each; compilations that need what is not supported: %d\n", f.Starts, f.PeakBytes>>20, f.Unsupported)
 	fmt.Fprintf(&b, "modules for which the CLIF interpreter ran out of steps: %d\n", f.OutOfSteps)
+	fmt.Fprintf(&b, "modules with more objects than the CLIF interpreter can have, which frees none: %d\n", f.Exhausted)
 	fmt.Fprintf(&b, "modules that the judge does not know: %d\n", f.Unjudged)
 	fmt.Fprintf(&b, "modules that show the host how deep the stack is, compared up to its overflow: %d\n", f.Cut)
 	if f.Counts.Names != nil {
@@ -398,6 +401,10 @@ func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 	}
 	run := p
 	fail := func(v *Variant, name string, got *randprog.Outcome) {
+		if w.cfg.GC && want.Exhausted() && !got.Exhausted() {
+			f.Exhausted = 1
+			return
+		}
 		if d := got.Diff(want); d != "" {
 			x := Failure{Seed: seed, Variant: name, Diff: d, Size: len(p.Wasm)}
 			w.investigate(ctx, run, v, &x)

@@ -81,7 +81,7 @@ func GenerateSmallGC(seed uint64, host, counts bool) *Program {
 func generateGC(seed uint64, host, counts bool, sizes []int) *Program {
 	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{GC: true, Counts: counts,
 		Vectors: seed%4 == 1, Exceptions: seed%5 > 2, Tails: seed%7 > 4, TypedRefs: seed%7 == 2, TypedAll: true, Small: seed%2 > 0,
-		NoTraps: seed%3 != 0, Size: sizes[seed/3%5],
+		NoTraps: seed%3 != 0, Size: sizes[seed/3%5], Classes: seed%11 < 7, Closed: seed%13 < 7,
 	}), host)
 }
 
