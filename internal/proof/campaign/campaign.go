@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -454,7 +455,7 @@ func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 		if err != nil {
 			return f, fmt.Errorf("%s: %w", m.target, err)
 		}
-		for _, run = range ways {
+		for _, run = range turn.runs(m.target, ways) {
 			list, err := m.outcomes(run, c)
 			if err != nil {
 				return f, fmt.Errorf("%s: %w", m.target, err)
@@ -497,6 +498,15 @@ func (t turn) choose(list []Variant) []Variant {
 		chosen = append(chosen, list[i])
 	}
 	return chosen
+}
+
+// runs chooses what runs for a target: one of the ways in an emulator, which takes long to translate the code of each.
+func (t turn) runs(target string, ways []*randprog.Program) []*randprog.Program {
+	if t.Rand == nil || compile.GOARCH(target) == runtime.GOARCH {
+		return ways
+	}
+	i := t.IntN(len(ways))
+	return ways[i : i+1]
 }
 
 // plain runs a program on the CLIF interpreter, and reports whether it is one that can run with a collection for each object.
