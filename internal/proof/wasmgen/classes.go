@@ -229,10 +229,10 @@ func (f *fgen) sealedObject(i int) {
 	f.op(wasmfront.OpRefAsNonNull)
 }
 
-// needsGlobal reports whether the least object of type i reads a global with a sealed one.
+// needsGlobal reports whether an object of type i may read a global with a sealed one.
 func (g *gen) needsGlobal(i int) bool {
 	d := &g.defined[i]
-	return d.sealed || d.kind == structKind && slices.ContainsFunc(d.fields, func(x field) bool {
+	return d.sealed || slices.ContainsFunc(d.fields, func(x field) bool {
 		r, _ := g.ref(x.typ)
 		return g.notNull(x.typ) && r.heap >= 0 && g.needsGlobal(r.heap)
 	})
