@@ -147,7 +147,7 @@ type Figures struct {
 	Calls                                  int            // that the judge made
 	Compared                               int            // calls, by all that was compared with it
 	Collecting                             int            // modules that ran with a collection for each object, too
-	ComparedOn                             map[string]int // Compared, by target
+	ComparedBy                             map[string]int // Compared, by variant
 	Traps                                  int            // calls of the judge that trapped
 	Places                                 int            // of traps, compared with those of the CLIF interpreter
 	Trapping, Looping, Indirect, Growing   int            // modules that did so
@@ -198,7 +198,7 @@ func (f *Figures) add(g *Figures) {
 	f.Calls += g.Calls
 	f.Compared += g.Compared
 	f.Collecting += g.Collecting
-	f.comparedOn(g.ComparedOn)
+	f.comparedBy(g.ComparedBy)
 	f.Traps += g.Traps
 	f.Places += g.Places
 	f.Trapping += g.Trapping
@@ -233,9 +233,11 @@ func (f *Figures) String() string {
 	fmt.Fprintf(&b, "back edges: %d, indirect calls: %d, memory.grow: %d, calls of the host: %d\n", f.Rounds, f.IndirectCalls, f.Grows, f.HostCall)
 	fmt.Fprintf(&b, "operators: %d, of which %d (%.1f %%) work on vectors\n", f.Operators, f.VectorOperators,
 		100*float64(f.VectorOperators)/float64(max(f.Operators, 1)))
-	for _, t := range slices.Sorted(maps.Keys(f.ComparedOn)) {
-		fmt.Fprintf(&b, "compared on %s: %d\n", t, f.ComparedOn[t])
+	fmt.Fprintf(&b, "compared by variant:")
+	for i, name := range slices.Sorted(maps.Keys(f.ComparedBy)) {
+		fmt.Fprintf(&b, "%s %s %d", strings.Repeat(",", min(i, 1)), name, f.ComparedBy[name])
 	}
+	fmt.Fprintln(&b)
 	fmt.Fprintf(&b, "modules that ran with a collection for each object, too: %d\n", f.Collecting)
 	fmt.Fprintf(&b, "processes: %d, at most %d MiB each; compilations that need what is not supported: %d\n", f.Starts, f.PeakBytes>>20, f.Unsupported)
 	fmt.Fprintf(&b, "modules for which the CLIF interpreter ran out of steps: %d\n", f.OutOfSteps)
@@ -417,7 +419,7 @@ func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 		}
 		f.Compared += compared
 		if v != nil && v.Target != "" {
-			f.comparedOn(map[string]int{v.Target: compared})
+			f.comparedBy(map[string]int{v.Name: compared})
 		}
 		f.Places += got.Places(want)
 	}
@@ -519,12 +521,12 @@ func (w *worker) plain(p *randprog.Program) (o *randprog.Outcome, short bool) {
 	return randprog.Run(&interpengine.Engine{Options: wholeLimits}, p), false
 }
 
-func (f *Figures) comparedOn(calls map[string]int) {
-	if f.ComparedOn == nil {
-		f.ComparedOn = map[string]int{}
+func (f *Figures) comparedBy(calls map[string]int) {
+	if f.ComparedBy == nil {
+		f.ComparedBy = map[string]int{}
 	}
-	for t, n := range calls {
-		f.ComparedOn[t] += n
+	for name, n := range calls {
+		f.ComparedBy[name] += n
 	}
 }
 
