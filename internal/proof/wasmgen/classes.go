@@ -164,7 +164,7 @@ func (g *gen) methodTable(c *class) (b []byte) {
 			b = append(b, g.someInterface(r)...)
 		}
 	}
-	return append(b, gcOp(wasmfront.OpStructNew, c.table)...)
+	return append(b, gcOp(wasmfront.OpStructNew, g.twin(c.table))...)
 }
 
 // someInterface makes the table of an interface within a type, or null.
@@ -197,7 +197,18 @@ func (g *gen) interfaceTable(i int) (b []byte) {
 			b = append(b, refFunc(g.oneOf(g.within(r.heap)))...)
 		}
 	}
-	return append(b, gcOp(wasmfront.OpStructNew, i)...)
+	return append(b, gcOp(wasmfront.OpStructNew, g.twin(i))...)
+}
+
+// twin is a type that is the same as type i.
+func (g *gen) twin(i int) int {
+	var list []int
+	for k := range g.defined {
+		if g.defined[k].same == g.defined[i].same {
+			list = append(list, k)
+		}
+	}
+	return g.oneOf(list)
 }
 
 // constants are the immutable globals of this file of a type.
@@ -356,7 +367,7 @@ func (f *fgen) callField(call callOf, i int, push func()) {
 	}
 	k := pick(f, list)
 	r, _ := f.ref(f.defined[i].fields[k].typ)
-	f.callMethod(call, r, func() { push(); f.gc(wasmfront.OpStructGet, i, k) })
+	f.callMethod(call, r, func() { push(); f.gc(wasmfront.OpStructGet, f.twin(i), k) })
 }
 
 // callMethod calls the method that push pushes. If that may be null, it looks first, unless it may trap.

@@ -630,7 +630,7 @@ func (g *gen) declareHeapFuncs() {
 		if t := &g.defined[i]; t.kind == funcKind {
 			n := 1
 			if t.method && t.same == i {
-				n += g.r.IntN(3)
+				n += g.r.IntN(4) / 2
 			}
 			for range n {
 				g.declared[len(g.funcs)] = i
