@@ -399,7 +399,7 @@ func (l *addressLoop) access(p, q, sum val, n uint64) val {
 
 // TestAddressLoops: random loops do the same as before, with each trap at its place.
 func TestAddressLoops(t *testing.T) {
-	loops, traps, fired := testenv.Cases(2000, 6000, 20000), 0, map[string]int{}
+	loops, traps, fired := testenv.Cases(2000, 3000, 20000), 0, map[string]int{}
 	memory := make([]byte, abi.PageSize)
 	random := rand.New(rand.NewPCG(9, 9))
 	for i := range memory {

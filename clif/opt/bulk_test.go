@@ -32,7 +32,7 @@ func TestBulk(t *testing.T) {
 	for i := range memory {
 		memory[i] = byte(r.Uint32())
 	}
-	share := testenv.Cases(20, 4, 1)
+	share := testenv.Cases(20, 8, 1)
 	for n := range uint64(maxInlineBytes + 3) {
 		for _, op := range []clif.Opcode{clif.OpMemoryCopy, clif.OpMemoryFill} {
 			for _, known := range []bool{false, true} {

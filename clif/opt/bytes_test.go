@@ -290,7 +290,7 @@ func TestByteLoops(t *testing.T) {
 	for i := range 200 {
 		equal[1000+i] = byte(i % 3 / 2)
 	}
-	share := testenv.Cases(30, 4, 1)
+	share := testenv.Cases(30, 8, 1)
 	calls, traps := 0, 0
 	forms := byteForms()
 	for i := range forms {

@@ -213,7 +213,7 @@ func TestOff(t *testing.T) {
 			applied[i][rule] = slices.ContainsFunc(ctl.Log, func(e Rewrite) bool { return e.Rule == rule.Info() })
 		}
 	}
-	compared, same, tried := 0, 0, testenv.Cases(256, 64, 16)
+	compared, same, tried := 0, 0, testenv.Cases(256, 128, 16)
 	for rule := range NumRules {
 		ctl := &Control{Limit: -1, Off: map[string]bool{rule.Info().Name: true}}
 		o := Optimizer{Control: ctl}

@@ -249,7 +249,7 @@ var notSmallRules = map[Rule]string{
 // i32 of 8 bits with i64 of 16. Every rule must apply, at each type of integers that it is for; with
 // -everything, in patterns that are tried on all values, except for vectors.
 func TestExhaustive(t *testing.T) {
-	limit, limitK, functions := testenv.Cases[uint](13, 16, 18), uint(8), testenv.Cases(50, 150, 300)
+	limit, limitK, functions := testenv.Cases[uint](13, 15, 18), uint(8), testenv.Cases(50, 80, 300)
 	vectorLimit, vectorPart := testenv.Cases[uint](11, 13, 18), testenv.Cases(1, 3, 1)
 	const allLimit, allLimitK = 26, 16 // with -everything
 	if *everything {

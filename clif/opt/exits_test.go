@@ -99,7 +99,7 @@ func (l *exitLoop) isNot0(x val) val { return l.Icmp(clif.Ne, i64, x, l.Iconst(i
 
 // TestExitLoops: random loops give the same results as before.
 func TestExitLoops(t *testing.T) {
-	loops, fired := testenv.Cases(2000, 6000, 20000), 0
+	loops, fired := testenv.Cases(2000, 3000, 20000), 0
 	for seed := range uint64(loops) {
 		l := exitLoop{r: rand.New(rand.NewPCG(seed, 22))}
 		f := l.function()

@@ -120,7 +120,7 @@ func (n *nest) loop(depth int) {
 
 // TestRegions: what is read where paths have met, and in loops, is what is there.
 func TestRegions(t *testing.T) {
-	functions, known := testenv.Cases(500, 1500, 10000), 0
+	functions, known := testenv.Cases(500, 800, 10000), 0
 	for seed := range uint64(functions) {
 		r := rand.New(rand.NewPCG(seed, 41))
 		m := effectModule()

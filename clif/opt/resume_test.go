@@ -101,7 +101,7 @@ func resumableFunc(r *rand.Rand) *clif.Func {
 
 // TestResumable: random functions do the same from each state as before.
 func TestResumable(t *testing.T) {
-	functions, fired, calls, long := testenv.Cases(1000, 3000, 10000), 0, 0, 0
+	functions, fired, calls, long := testenv.Cases(1000, 1500, 10000), 0, 0, 0
 	for seed := range uint64(functions) {
 		r := rand.New(rand.NewPCG(seed, 23))
 		f := resumableFunc(r)

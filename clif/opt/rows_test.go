@@ -614,7 +614,7 @@ func (run *rowRun) interpreted(t *testing.T, p *prover) error {
 // fits give the same as before, for all values of narrow integers and lanes and for some of wide ones, and the row is applied to some. So do
 // functions with one change: another opcode, condition, constant or type, a lane that differs, other operands, or operands in another order.
 func TestRows(t *testing.T) {
-	functions, misses := testenv.Cases(16, 24, 40), testenv.Cases(3, 8, 20)
+	functions, misses := testenv.Cases(16, 16, 40), testenv.Cases(3, 4, 20)
 	numRows, numCases, numMisses, applied := 0, 0, 0, 0
 	for _, shrink := range []uint8{3, 2, 0} {
 		r := rand.New(rand.NewPCG(uint64(shrink), 11))

@@ -57,7 +57,7 @@ func TestBisectRandom(t *testing.T) {
 	if wrongrules.Elsewhere(t, programs.dir) {
 		return
 	}
-	n := cmp.Or(*plantedFlag, testenv.Cases(2, 3, 6))
+	n := cmp.Or(*plantedFlag, testenv.Cases(2, 2, 6))
 	found, invisible, checks := 0, 0, 0
 	rules := map[*rewrite.Info]int{}
 	for seed := uint64(0); found < n; seed++ {

@@ -18,6 +18,7 @@ import (
 	"github.com/waot-project/waot/host/load"
 	"github.com/waot-project/waot/internal/meta"
 	"github.com/waot-project/waot/internal/proof/metaedit"
+	"github.com/waot-project/waot/internal/proof/testenv"
 )
 
 // Encoding of test modules.
@@ -456,7 +457,7 @@ func TestRefsThroughEverything(t *testing.T) {
 		{"beside Go's collector", true, opt.O1, 100_000, 400, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := c.n
+			n := c.n / testenv.Cases(1, 4, 1)
 			if testing.Short() || underRace || os.Getenv("WAOT_EMULATOR") != "" {
 				n /= 10
 			}

@@ -17,7 +17,7 @@ var exceptionModules = []string{"heaphides", "exn", "exnuser", "exnmid", "exnsta
 // sanitizers, too.
 func TestExceptions(t *testing.T) {
 	builds := append(slices.Clone(toolchains), toolchain{"gcc -fsanitize", compile.TargetX64, []string{"gcc"}, c11,
-		[]string{"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}, nil, 0})
+		[]string{"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}, nil, 1})
 	for _, c := range builds {
 		t.Run(c.name, func(t *testing.T) {
 			if c.level > 0 {

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -34,8 +37,11 @@ type Config struct {
 	Throws   bool          // the programs have exceptions, those of odd seeds of the legacy proposal too, which the judge does not know: then the CLIF interpreter judges
 	GC       bool          // the programs have structures and arrays, which the CLIF interpreter judges; those that are not long run with a collection for each object, too
 	For      time.Duration // ends the campaign earlier; 0 does not
-	Workers  int           // 0 means 1
-	Targets  []string
+	// Turns, if not 0, is how many ways to compile for each target a program takes, which take turns; then programs with structures are smaller, some programs only are
+	// interpreted as the mid-end leaves them, and some only count what they execute.
+	Turns   int
+	Workers int // 0 means 1
+	Targets []string
 	// Command returns the command of a process that serves for a target.
 	Command func(target string) *exec.Cmd
 	// Start starts a command; nil stands for the command's own Start.
@@ -138,15 +144,18 @@ func runs(v *Variant) bool {
 // Figures are what a campaign did.
 type Figures struct {
 	Modules, Functions, Bytes              int
-	Calls                                  int // that the judge made
-	Compared                               int // calls, by all that was compared with it
-	Traps                                  int // calls of the judge that trapped
-	Places                                 int // of traps, compared with those of the CLIF interpreter
-	Trapping, Looping, Indirect, Growing   int // modules that did so
-	Hosting                                int // modules that called the host
+	Calls                                  int            // that the judge made
+	Compared                               int            // calls, by all that was compared with it
+	Collecting                             int            // modules that ran with a collection for each object, too
+	ComparedBy                             map[string]int // Compared, by variant
+	Traps                                  int            // calls of the judge that trapped
+	Places                                 int            // of traps, compared with those of the CLIF interpreter
+	Trapping, Looping, Indirect, Growing   int            // modules that did so
+	Hosting                                int            // modules that called the host
 	Rounds, IndirectCalls, Grows, HostCall uint64
 	Operators, VectorOperators             int // of which the functions are made
 	Unsupported                            int // compilations
+	Exhausted                              int // modules that made too many objects for the CLIF interpreter, which frees none
 	OutOfSteps                             int // modules that the CLIF interpreter did not finish, so that nothing else was compared
 	Unjudged                               int // modules that the judge does not know, compared with the CLIF interpreter alone
 	Cut                                    int // modules compared up to a stack overflow only, as host calls show how deep it was
@@ -188,6 +197,8 @@ func (f *Figures) add(g *Figures) {
 	f.Bytes += g.Bytes
 	f.Calls += g.Calls
 	f.Compared += g.Compared
+	f.Collecting += g.Collecting
+	f.comparedBy(g.ComparedBy)
 	f.Traps += g.Traps
 	f.Places += g.Places
 	f.Trapping += g.Trapping
@@ -203,9 +214,10 @@ func (f *Figures) add(g *Figures) {
 	f.VectorOperators += g.VectorOperators
 	f.Unsupported += g.Unsupported
 	f.OutOfSteps += g.OutOfSteps
+	f.Exhausted += g.Exhausted
 	f.Unjudged += g.Unjudged
 	f.Cut += g.Cut
-	f.Counts.Add(g.Counts.Names, g.Counts.Sums)
+	f.Counts.Merge(&g.Counts)
 	f.Failures = append(f.Failures, g.Failures...)
 }
 
@@ -221,8 +233,15 @@ func (f *Figures) String() string {
 	fmt.Fprintf(&b, "back edges: %d, indirect calls: %d, memory.grow: %d, calls of the host: %d\n", f.Rounds, f.IndirectCalls, f.Grows, f.HostCall)
 	fmt.Fprintf(&b, "operators: %d, of which %d (%.1f %%) work on vectors\n", f.Operators, f.VectorOperators,
 		100*float64(f.VectorOperators)/float64(max(f.Operators, 1)))
+	fmt.Fprintf(&b, "compared by variant:")
+	for i, name := range slices.Sorted(maps.Keys(f.ComparedBy)) {
+		fmt.Fprintf(&b, "%s %s %d", strings.Repeat(",", min(i, 1)), name, f.ComparedBy[name])
+	}
+	fmt.Fprintln(&b)
+	fmt.Fprintf(&b, "modules that ran with a collection for each object, too: %d\n", f.Collecting)
 	fmt.Fprintf(&b, "processes: %d, at most %d MiB each; compilations that need what is not supported: %d\n", f.Starts, f.PeakBytes>>20, f.Unsupported)
 	fmt.Fprintf(&b, "modules for which the CLIF interpreter ran out of steps: %d\n", f.OutOfSteps)
+	fmt.Fprintf(&b, "modules with more objects than the CLIF interpreter can have, which frees none: %d\n", f.Exhausted)
 	fmt.Fprintf(&b, "modules that the judge does not know: %d\n", f.Unjudged)
 	fmt.Fprintf(&b, "modules that show the host how deep the stack is, compared up to its overflow: %d\n", f.Cut)
 	if f.Counts.Names != nil {
@@ -305,7 +324,7 @@ func (cfg *Config) program(seed uint64) *randprog.Program {
 	case cfg.Tails:
 		return randprog.GenerateTails(seed)
 	case cfg.GC:
-		return randprog.GenerateGC(seed, seed%2 == 1, false)
+		return cfg.generateGC(seed, false)
 	case cfg.Throws:
 		return randprog.GenerateExceptions(seed/2, seed%2 > 0, false)
 	case cfg.Vectors:
@@ -313,6 +332,15 @@ func (cfg *Config) program(seed uint64) *randprog.Program {
 		return randprog.GenerateVectors(seed, false, torn)
 	}
 	return randprog.Generate(seed)
+}
+
+// generateGC makes the program of a seed with structures and arrays; counts says that it counts what it executes. Those of a campaign in turns are
+// smaller, so that there are more of them.
+func (cfg *Config) generateGC(seed uint64, counts bool) *randprog.Program {
+	if cfg.Turns > 0 {
+		return randprog.GenerateSmallGC(seed, seed%2 == 1, counts)
+	}
+	return randprog.GenerateGC(seed, seed%2 == 1, counts)
 }
 
 func (cfg *Config) setDefaults() {
@@ -376,19 +404,26 @@ func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 	}
 	run := p
 	fail := func(v *Variant, name string, got *randprog.Outcome) {
+		if w.cfg.GC && want.Exhausted() && !got.Exhausted() {
+			f.Exhausted = 1
+			return
+		}
 		if d := got.Diff(want); d != "" {
 			x := Failure{Seed: seed, Variant: name, Diff: d, Size: len(p.Wasm)}
 			w.investigate(ctx, run, v, &x)
 			f.Failures = append(f.Failures, x)
 		}
+		compared := len(want.Calls)
 		if got.Cut(want) {
-			f.Cut, f.Compared = 1, f.Compared+want.Overflow.Calls
-		} else {
-			f.Compared += len(want.Calls)
+			f.Cut, compared = 1, want.Overflow.Calls
+		}
+		f.Compared += compared
+		if v != nil && v.Target != "" {
+			f.comparedBy(map[string]int{v.Name: compared})
 		}
 		f.Places += got.Places(want)
 	}
-	plain := randprog.Run(&interpengine.Engine{Options: wholeLimits}, p)
+	plain, short := w.plain(p)
 	if plain.TooLong() {
 		f.OutOfSteps++
 		return f, nil
@@ -399,20 +434,31 @@ func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 	}
 	fail(nil, Interpreter, plain)
 	want = randprog.Reference(want, plain)
-	fail(optimised(), optimised().Name, w.interpret(p, optimised(), nil, interp.Options{Context: ctx, MaxSteps: 8 * wholeLimits.MaxSteps}))
+	turn := w.cfg.turn(seed)
+	if turn.some(4) {
+		fail(optimised(), optimised().Name, w.interpret(p, optimised(), nil, interp.Options{Context: ctx, MaxSteps: 8 * wholeLimits.MaxSteps}))
+	}
 	ways := []*randprog.Program{p}
 	if w.cfg.GC {
 		f.traps(plain)
-		f.countOperators(seed)
-		if !randprog.Run(&interpengine.Engine{Options: collectingLimits}, p).TooLong() {
+		if turn.some(8) {
+			f.countOperators(w.cfg.generateGC(seed, true))
+		}
+		if short {
+			f.Collecting = 1
 			moving := *p
 			moving.CollectAlways = true
 			ways = append(ways, &moving)
 		}
 	}
-	for _, run = range ways {
-		for _, m := range w.machines {
-			list, err := w.onMachine(m, run, m.variants, nil)
+	for _, m := range w.machines {
+		variants := turn.choose(m.variants)
+		c, err := w.compile(m, p, variants, nil)
+		if err != nil {
+			return f, fmt.Errorf("%s: %w", m.target, err)
+		}
+		for _, run = range turn.runs(m.target, ways) {
+			list, err := m.outcomes(run, c)
 			if err != nil {
 				return f, fmt.Errorf("%s: %w", m.target, err)
 			}
@@ -421,15 +467,76 @@ func (w *worker) module(ctx context.Context, seed uint64) (*Figures, error) {
 					f.Unsupported++
 					continue
 				}
-				fail(&m.variants[i], m.variants[i].Name+collecting(run), got)
+				fail(&variants[i], variants[i].Name+collecting(run), got)
 			}
 		}
 	}
 	return f, nil
 }
 
-// collectingLimits bound programs that run with a collection for each object, as each takes time in proportion to what lives.
-var collectingLimits = interp.Options{MaxSteps: 60_000}
+// turn chooses what is done with a program, where not all is.
+type turn struct {
+	*rand.Rand // nil if all is done
+	ways       int
+}
+
+func (cfg *Config) turn(seed uint64) turn {
+	if cfg.Turns == 0 {
+		return turn{}
+	}
+	return turn{rand.New(rand.NewPCG(seed, 0x7075)), cfg.Turns} // what a program consists of depends on remainders of the seed
+}
+
+// some reports whether to do something, once in n times.
+func (t turn) some(n int) bool { return t.Rand == nil || t.IntN(n) == 0 }
+
+// choose chooses the ways to compile.
+func (t turn) choose(list []Variant) []Variant {
+	if t.Rand == nil || t.ways >= len(list) {
+		return list
+	}
+	var chosen []Variant
+	for _, i := range t.Perm(len(list))[:t.ways] {
+		chosen = append(chosen, list[i])
+	}
+	return chosen
+}
+
+// runs chooses what runs for a target: one of the ways in an emulator, which takes long to translate the code of each.
+func (t turn) runs(target string, ways []*randprog.Program) []*randprog.Program {
+	if t.Rand == nil || compile.GOARCH(target) == runtime.GOARCH {
+		return ways
+	}
+	i := t.IntN(len(ways))
+	return ways[i : i+1]
+}
+
+// plain runs a program on the CLIF interpreter, and reports whether it is one that can run with a collection for each object.
+func (w *worker) plain(p *randprog.Program) (o *randprog.Outcome, short bool) {
+	if w.cfg.GC {
+		if o = randprog.Run(&interpengine.Engine{Options: w.cfg.collectingLimits()}, p); !o.TooLong() {
+			return o, true
+		}
+	}
+	return randprog.Run(&interpengine.Engine{Options: wholeLimits}, p), false
+}
+
+func (f *Figures) comparedBy(calls map[string]int) {
+	if f.ComparedBy == nil {
+		f.ComparedBy = map[string]int{}
+	}
+	for name, n := range calls {
+		f.ComparedBy[name] += n
+	}
+}
+
+// collectingLimits bound programs that run with a collection for each object, as each takes time in proportion to what lives: seconds, in an emulator half a minute.
+func (cfg *Config) collectingLimits() interp.Options {
+	if cfg.Turns > 0 {
+		return interp.Options{MaxSteps: 10_000}
+	}
+	return interp.Options{MaxSteps: 60_000}
+}
 
 // collecting says in the name of a variant that it does so.
 func collecting(p *randprog.Program) string {
@@ -439,9 +546,8 @@ func collecting(p *randprog.Program) string {
 	return ""
 }
 
-// countOperators counts what the program of a seed does by the counters that the generator puts into it.
-func (f *Figures) countOperators(seed uint64) {
-	p := randprog.GenerateGC(seed, seed%2 == 1, true)
+// countOperators counts what a program does by the counters that the generator has put into it.
+func (f *Figures) countOperators(p *randprog.Program) {
 	f.Counts.Add(p.Counters, randprog.Run(&interpengine.Engine{}, p).Counts)
 }
 
@@ -533,9 +639,17 @@ func (w *worker) options(v *Variant, set func(*compile.Options)) compile.Options
 	return o
 }
 
-// onMachine runs a program as each variant compiles it. The outcome is nil for a variant that does not support it. set, if not
-// nil, changes the options.
-func (w *worker) onMachine(m *machine, p *randprog.Program, variants []Variant, set func(*compile.Options)) ([]*randprog.Outcome, error) {
+// compiled is a program as several variants compile it.
+type compiled struct {
+	env     *environment
+	objects [][]byte
+	// places are the numbers of the variants that objects are of, and list has the outcomes of those that give none.
+	places []int
+	list   []*randprog.Outcome
+}
+
+// compile compiles a program for a machine. set, if not nil, changes the options.
+func (w *worker) compile(m *machine, p *randprog.Program, variants []Variant, set func(*compile.Options)) (*compiled, error) {
 	env := m.envs[string(p.Env)]
 	if env == nil {
 		env = &environment{}
@@ -547,24 +661,38 @@ func (w *worker) onMachine(m *machine, p *randprog.Program, variants []Variant, 
 		}
 		m.envs[string(p.Env)] = env
 	}
-	list := make([]*randprog.Outcome, len(variants))
-	var objects [][]byte
-	var places []int
+	c := &compiled{env: env, list: make([]*randprog.Outcome, len(variants))}
 	for i := range variants {
 		b, err := object(p.Wasm, w.options(&variants[i], set))
 		switch {
 		case errors.Is(err, backend.ErrUnsupported):
 		case err != nil:
-			list[i] = &randprog.Outcome{Failed: "it is not compiled: " + randprog.FirstLine(err)}
+			c.list[i] = &randprog.Outcome{Failed: "it is not compiled: " + randprog.FirstLine(err)}
 		default:
-			objects, places = append(objects, b), append(places, i)
+			c.objects, c.places = append(c.objects, b), append(c.places, i)
 		}
 	}
-	outcomes, err := m.run(p, env, objects)
+	return c, nil
+}
+
+// outcomes runs what a program was compiled to. The outcome is nil for a variant that does not support it.
+func (m *machine) outcomes(p *randprog.Program, c *compiled) ([]*randprog.Outcome, error) {
+	list := slices.Clone(c.list)
+	outcomes, err := m.run(p, c.env, c.objects)
 	for k, o := range outcomes {
-		list[places[k]] = o
+		list[c.places[k]] = o
 	}
 	return list, err
+}
+
+// onMachine runs a program as each variant compiles it. The outcome is nil for a variant that does not support it. set, if not
+// nil, changes the options.
+func (w *worker) onMachine(m *machine, p *randprog.Program, variants []Variant, set func(*compile.Options)) ([]*randprog.Outcome, error) {
+	c, err := w.compile(m, p, variants, set)
+	if err != nil {
+		return nil, err
+	}
+	return m.outcomes(p, c)
 }
 
 // object compiles a module.

@@ -114,7 +114,7 @@ func commands(t *testing.T) (targets []string, command func(target string) *exec
 func TestCampaign(t *testing.T) {
 	targets, command := commands(t)
 	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](60, 30, 60)) // with -short on one machine
-	f, err := campaign.Run(t.Context(), campaign.Config{N: n, Workers: 2, Targets: targets, Command: command, PerProcess: 20})
+	f, err := campaign.Run(t.Context(), campaign.Config{N: n, Turns: turns(), Workers: 2, Targets: targets, Command: command, PerProcess: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,11 +132,35 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
+// turns is campaign.Config.Turns for these campaigns: the full level compiles each module in all ways.
+func turns() int { return testenv.Cases(0, 3, 0) }
+
+// TestTurns: where programs take turns, each way to compile has some, and half of those with structures run with a collection for each object.
+func TestTurns(t *testing.T) {
+	_, command := commands(t)
+	target := compile.HostTarget()
+	f, err := campaign.Run(t.Context(), campaign.Config{N: 60, GC: true, Turns: 1, Workers: 2, Targets: []string{target}, Command: command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%v", f)
+	if len(f.Failures) > 0 || f.Unsupported > 0 || f.OutOfSteps > 0 || f.Modules != 60 || f.Collecting < 15 || f.Counts.Programs < 3 {
+		t.Error("see above")
+	}
+	least, all := f.Calls, 0
+	for _, v := range campaign.Variants(target) {
+		least, all = min(least, f.ComparedBy[v.Name]), all+f.ComparedBy[v.Name]
+	}
+	if least == 0 || all > 2*f.Calls {
+		t.Errorf("%d calls compared in all, with one way %d", all, least)
+	}
+}
+
 // TestVectors is TestCampaign with vectors, which at least a twelfth of the operators work on.
 func TestVectors(t *testing.T) {
 	targets, command := commands(t)
 	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](40, 30, 60))
-	f, err := campaign.Run(t.Context(), campaign.Config{N: n, Vectors: true, Workers: 2, Targets: targets, Command: command})
+	f, err := campaign.Run(t.Context(), campaign.Config{N: n, Turns: turns(), Vectors: true, Workers: 2, Targets: targets, Command: command})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +177,7 @@ func TestVectors(t *testing.T) {
 func TestTyped(t *testing.T) {
 	targets, command := commands(t)
 	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](10, 15, 60))
-	f, err := campaign.Run(t.Context(), campaign.Config{N: n, Typed: true, Workers: 2, Targets: targets, Command: command})
+	f, err := campaign.Run(t.Context(), campaign.Config{N: n, Turns: turns(), Typed: true, Workers: 2, Targets: targets, Command: command})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +191,7 @@ func TestTyped(t *testing.T) {
 func TestThrows(t *testing.T) {
 	targets, command := commands(t)
 	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](10, 16, 100))
-	f, err := campaign.Run(t.Context(), campaign.Config{N: n, Throws: true, Workers: 2, Targets: targets, Command: command})
+	f, err := campaign.Run(t.Context(), campaign.Config{N: n, Turns: turns(), Throws: true, Workers: 2, Targets: targets, Command: command})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,15 +204,18 @@ func TestThrows(t *testing.T) {
 // TestGC is TestCampaign with structures and arrays: each module runs twice, unless it is long, and says what it has executed.
 func TestGC(t *testing.T) {
 	targets, command := commands(t)
-	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](2, 3, 20))
-	f, err := campaign.Run(t.Context(), campaign.Config{N: n, GC: true, Workers: 2, Targets: targets, Command: command})
+	n := cmp.Or(*modulesFlag, testenv.Cases[uint64](2, 8, 20))
+	f, err := campaign.Run(t.Context(), campaign.Config{N: n, Turns: turns(), GC: true, Workers: 2, Targets: targets, Command: command})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("\n%v", f)
-	variants := 2
-	for _, target := range targets {
-		variants += len(campaign.Variants(target))
+	variants := 1 + turns()*len(targets)
+	if turns() == 0 {
+		variants = 2
+		for _, target := range targets {
+			variants += len(campaign.Variants(target))
+		}
 	}
 	if len(f.Failures) > 0 || f.Unsupported > 0 || f.OutOfSteps > 0 || f.Modules != int(n) || f.Compared <= f.Calls*variants || f.Counts.Of("struct.new") == 0 || f.Counts.Of(randprog.FunctionsEnded) == 0 {
 		t.Error("see above")

@@ -420,7 +420,7 @@ func checkGrowth(t *testing.T, families []family, level opt.Level) {
 		if f.product {
 			continue
 		}
-		n := f.n / testenv.Cases(16, 8, 1)
+		n := f.n / testenv.Cases(16, 16, 1)
 		modules := [2][]byte{f.make(n / 4), f.make(n)}
 		var per [2]struct{ time, bytes float64 } // for a byte
 		for k, wasm := range modules {

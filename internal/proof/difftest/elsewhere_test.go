@@ -176,7 +176,7 @@ func TestElsewhere(t *testing.T) {
 // programs is TestPrograms on the other machine.
 func (x *elsewhere) programs(t *testing.T) {
 	runs, visited := int32(0), 0
-	step := testenv.Cases(1, 9, 1)
+	step := testenv.Cases(1, 18, 1)
 	modules := eachProgram(t, func(name string, wasm []byte, m *wasmfront.Module) {
 		if visited++; visited%step != 0 {
 			return

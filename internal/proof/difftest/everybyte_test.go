@@ -193,7 +193,7 @@ func TestHostileEveryByte(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step := testenv.Cases(64, 32, 1)
+	step := testenv.Cases(64, 64, 1)
 	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // collections would take half the time
 	for _, target := range compile.Targets() {
 		t.Run(target, func(t *testing.T) {

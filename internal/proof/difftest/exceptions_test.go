@@ -53,7 +53,7 @@ func (v variant) Name() string { return v.Engine.Name() + " " + v.name }
 
 // TestRandomExceptions compares our engines on random modules with exceptions: with wazero's interpreter where they are of the new proposal, else with the CLIF interpreter.
 func TestRandomExceptions(t *testing.T) {
-	count := cmp.Or(*countFlag, testenv.Cases[uint64](60, 120, 1200))
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](60, 60, 1200))
 	list := exceptionEngines()
 	var results, traps, uncaught, places, unjudged int
 	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {

@@ -54,7 +54,7 @@ func fuelEngines(n int64, slack bool) (list []spectest.Engine) {
 // the same place with the same effects.
 func TestFuelRandom(t *testing.T) {
 	const plenty = 100_000 // there are endless loops
-	count := cmp.Or(*countFlag, testenv.Cases[uint64](15, 30, 150))
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](15, 16, 150))
 	stopped, whole, skipped := 0, 0, 0
 	for seed := *seedFlag; seed < *seedFlag+2*count; seed += 2 {
 		p := randprog.Generate(seed + 1) // those whose environment has no code
@@ -303,7 +303,7 @@ func TestFuelIdioms(t *testing.T) {
 // other limits of the stack, where exceptions may bring those that call it on.
 func TestFuelExceptions(t *testing.T) {
 	const plenty = 100_000
-	count := cmp.Or(*countFlag, testenv.Cases[uint64](20, 40, 300))
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](20, 24, 300))
 	judge := func(p *randprog.Program) (*randprog.Outcome, error) {
 		q := *p
 		q.Counter = fuelcount.Global

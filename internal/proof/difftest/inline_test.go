@@ -121,7 +121,7 @@ func TestInlinedInterpreted(t *testing.T) {
 func compareInlined(t *testing.T, plain *interpengine.Engine, inlined *inlinedEngine) {
 	t.Helper()
 	compared := 0
-	for seed := range testenv.Cases[uint64](60, 150, 2000) {
+	for seed := range testenv.Cases[uint64](60, 80, 2000) {
 		p := inlinable(t, seed)
 		want := randprog.Run(plain, p)
 		got := randprog.Run(inlined, p)
@@ -182,7 +182,7 @@ func (i tracingInstance) Invoke(name string, args []uint64) ([]spectest.Value, e
 func TestRandomBacktraces(t *testing.T) {
 	notEmulated(t)
 	frames := 0
-	for seed := range testenv.Cases[uint64](100, 300, 2000) {
+	for seed := range testenv.Cases[uint64](100, 150, 2000) {
 		p := inlinable(t, seed)
 		plain := &tracing{Engine: nativeengine.New(opt.O0)}
 		want := randprog.Run(plain, p)

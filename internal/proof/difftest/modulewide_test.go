@@ -42,7 +42,7 @@ const wideTime, wideFreeTime = mostTime, 500 * time.Millisecond
 func TestAdversarialModules(t *testing.T) {
 	notEmulated(t)
 	for k, f := range families {
-		if !f.product || k%testenv.Cases(16, 8, 1) != 0 {
+		if !f.product || k%testenv.Cases(16, 16, 1) != 0 {
 			continue
 		}
 		for _, level := range testenv.Cases([]opt.Level{opt.O1}, []opt.Level{opt.O1}, []opt.Level{opt.O1, opt.O0}) {
@@ -65,7 +65,7 @@ func checkModules(t *testing.T, f family, level opt.Level) {
 	for _, n := range []int{n, n / 8, n / 64} {
 		one := f.make(max(n, 1))
 		body := len(copied(one, 2)) - len(copied(one, 1))
-		wasm := copied(one, testenv.Cases(50_000, 100_000, 300_000)/body)
+		wasm := copied(one, testenv.Cases(50_000, 50_000, 300_000)/body)
 		most := testenv.Slow(wideFreeTime + wideTime*time.Duration(len(wasm)))
 		took, allocated, err := cost(t, wasm, level, 2, most)
 		if err != nil && !isLimit(err) {

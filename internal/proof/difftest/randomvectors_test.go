@@ -62,7 +62,7 @@ func TestRandomTyped(t *testing.T) {
 
 // TestRandomTails is TestRandom on modules with tail calls.
 func TestRandomTails(t *testing.T) {
-	count := cmp.Or(*countFlag, testenv.Cases[uint64](60, 120, 1200))
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](60, 60, 1200))
 	list := engines()
 	for seed := *seedFlag; seed < *seedFlag+count && !t.Failed(); seed++ {
 		p := randprog.GenerateTails(seed)

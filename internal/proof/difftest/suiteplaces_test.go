@@ -66,7 +66,7 @@ func TestSuitePlaces(t *testing.T) {
 	}
 	optimised := &interpengine.Engine{Label: "-O1", Rewrite: func(f *clif.Func) error { return new(opt.Optimizer).Run(f, opt.O1) }}
 	compared := 0
-	step := testenv.Cases(20, 10, 1)
+	step := testenv.Cases(20, 20, 1)
 	for i, name := range g.Scripts {
 		if i%step != 0 {
 			continue

@@ -49,6 +49,11 @@ type Result struct {
 func (r *Result) Trapped() bool    { return strings.HasPrefix(r.Text, TrapPrefix) }
 func (r *Result) Overflowed() bool { return r.Text == TrapPrefix+StackOverflow }
 
+// Exhausted reports whether a call ended with a trap for want of room for objects.
+func (o *Outcome) Exhausted() bool {
+	return slices.ContainsFunc(o.Calls, func(r Result) bool { return r.Text == TrapPrefix+TrapWords(abi.TrapHeapExhausted) })
+}
+
 func resultDiff(got, want Result) string {
 	switch {
 	case got.Text != want.Text:

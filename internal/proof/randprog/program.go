@@ -70,9 +70,18 @@ func GenerateExceptions(seed uint64, legacy, vectors bool) *Program {
 // GenerateGC makes the program of a seed with structures and arrays, which the judge does not know. host says that its environment is the host's; counts is
 // wasmgen.Config.Counts.
 func GenerateGC(seed uint64, host, counts bool) *Program {
+	return generateGC(seed, host, counts, []int{60, 200, 400, 400, 800})
+}
+
+// GenerateSmallGC is GenerateGC of smaller programs.
+func GenerateSmallGC(seed uint64, host, counts bool) *Program {
+	return generateGC(seed, host, counts, []int{60, 60, 100, 200, 400})
+}
+
+func generateGC(seed uint64, host, counts bool, sizes []int) *Program {
 	return FromGenerator(wasmgen.Generate(seed, wasmgen.Config{GC: true, Counts: counts,
 		Vectors: seed%4 == 1, Exceptions: seed%5 > 2, Tails: seed%7 > 4, TypedRefs: seed%7 == 2, TypedAll: true, Small: seed%2 > 0,
-		NoTraps: seed%3 != 0, Size: []int{60, 200, 400, 400, 800}[seed/3%5],
+		NoTraps: seed%3 != 0, Size: sizes[seed/3%5], Classes: seed%11 < 7, Closed: seed%13 < 7,
 	}), host)
 }
 

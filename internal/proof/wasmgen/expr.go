@@ -56,8 +56,8 @@ type fgen struct {
 	tries   int // open bodies of blocks that catch
 }
 
-func (g *gen) function(s sig) []byte {
-	f := &fgen{gen: g, sig: s, budget: g.cfg.Size/2 + g.r.IntN(g.cfg.Size), locals: []byte(s.params)}
+func (g *gen) function(s sig, size int) []byte {
+	f := &fgen{gen: g, sig: s, budget: size/2 + g.r.IntN(size), locals: []byte(s.params)}
 	f.locals = append(f.locals, g.typeList(1+g.length(10), "iillfdrx")...)
 	if g.cfg.throws() { // enough that some are in registers which calls keep, and some are not
 		f.locals = append(f.locals, g.typeList(g.length(20), "iillfdrx")...)
@@ -68,6 +68,7 @@ func (g *gen) function(s sig) []byte {
 	f.burnFuel()
 	f.countEvent(countEntered)
 	f.neverNullLocals()
+	f.beginWithObjects()
 	for f.budget > 0 {
 		f.statement()
 	}

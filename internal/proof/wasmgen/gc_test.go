@@ -1,8 +1,10 @@
 package wasmgen_test
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/waot-project/waot/internal/abi"
 	"github.com/waot-project/waot/internal/proof/wasmgen"
 	"github.com/waot-project/waot/wasmfront"
 	"github.com/waot-project/waot/wasmfront/printer"
@@ -17,7 +19,7 @@ func TestGC(t *testing.T) {
 	deepest, twins, groups := 0, 0, 0
 	for seed := range uint64(90) {
 		cfg := wasmgen.Config{GC: true, NoTraps: seed%3 > 0, Vectors: seed%4 == 1, Exceptions: seed%5 > 2, Legacy: seed%10 == 9, Tails: seed%7 > 4,
-			TypedRefs: seed%7 == 2, TypedAll: true, Small: seed%2 > 0, Size: []int{20, 60, 120, 250}[seed%4], Counts: seed%3 == 1}
+			TypedRefs: seed%7 == 2, TypedAll: true, Small: seed%2 > 0, Size: []int{20, 60, 120, 250}[seed%4], Counts: seed%3 == 1, Classes: seed%11 < 7, Closed: seed%13 < 7}
 		p := wasmgen.Generate(seed, cfg)
 		if again := wasmgen.Generate(seed, cfg); string(again.Wasm) != string(p.Wasm) {
 			t.Fatalf("seed %d: not deterministic", seed)
@@ -25,6 +27,9 @@ func TestGC(t *testing.T) {
 		m, err := validate.Module(p.Wasm, validate.Config{Features: features})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if cfg.Closed {
+			closedModule(t, seed, m)
 		}
 		for i := range m.Types {
 			deepest = max(deepest, int(m.Types[i].Depth))
@@ -62,6 +67,35 @@ func TestGC(t *testing.T) {
 	}
 	if deepest < 4 || twins < 20 || groups < 100 {
 		t.Errorf("types are at most %d deep; %d are the same as others, and %d groups have several", deepest, twins, groups)
+	}
+}
+
+// closedModule checks that no reference enters or leaves a module.
+func closedModule(t *testing.T, seed uint64, m *wasmfront.Module) {
+	isRef := func(v wasmfront.ValType) bool {
+		return !slices.Contains([]wasmfront.ValType{wasmfront.I32, wasmfront.I64, wasmfront.F32, wasmfront.F64, wasmfront.V128}, v)
+	}
+	crosses := func(kind abi.ExternKind, index uint32) bool {
+		switch kind {
+		case abi.ExternFunc:
+			s := m.FuncType(index)
+			return slices.ContainsFunc(s.Params, isRef) || slices.ContainsFunc(s.Results, isRef)
+		case abi.ExternGlobal:
+			return isRef(m.GlobalType(index).Type)
+		case abi.ExternMemory:
+			return false
+		}
+		return true
+	}
+	for i := range m.Exports {
+		if x := &m.Exports[i]; crosses(x.Kind, x.Index) {
+			t.Errorf("seed %d: export %q lets references out", seed, x.Name)
+		}
+	}
+	for i := range m.Imports {
+		if x := &m.Imports[i]; crosses(x.Kind, x.Index) {
+			t.Errorf("seed %d: import %q lets references in", seed, x.Name)
+		}
 	}
 }
 

@@ -13,6 +13,14 @@ func (f *fgen) heapStatement() {
 	if f.smallAt > 0 {
 		return
 	}
+	if len(f.family.classes) > 0 && f.chance(3) {
+		f.methodCall()
+		return
+	}
+	if f.chance(6) {
+		f.localObject()
+		return
+	}
 	switch n := f.r.IntN(50); {
 	case n < 8, n >= 46:
 		f.setField()
@@ -581,6 +589,11 @@ func (f *fgen) noteHash() {
 const (
 	countEntered = iota
 	countEnded
+	countMethodCalls    // through the table of an object
+	countInterfaceCalls // through another table in it
+	countConstantCalls  // through a table or function that an immutable global has
+	countLocalObjects   // objects that stay in a function, at first
+	countLocalEscapes   // those that leave it after all
 	numEvents
 )
 
@@ -599,7 +612,8 @@ func (g *gen) counters() (names []string) {
 	if !g.cfg.GC || !g.cfg.Counts {
 		return nil
 	}
-	names = []string{"functions entered", "functions ended"} // randprog.Counts knows these
+	names = []string{"functions entered", "functions ended", // randprog.Counts knows these
+		"calls of methods", "calls of methods of interfaces", "calls through immutable globals", "local objects", "local objects that escape"}
 	for _, op := range counted() {
 		names = append(names, op.Info().Name)
 	}

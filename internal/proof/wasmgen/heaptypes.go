@@ -65,7 +65,10 @@ type heapType struct {
 	cost int
 	// group is the number of its recursion group.
 	group int
-	long  bool // it is written in full where a short form would do
+	// method says that it is the type of methods of classes, preset that it has its fields or signature from the start, and sealed that only constant expressions make such
+	// structures.
+	method, preset, sealed bool
+	long                   bool // it is written in full where a short form would do
 }
 
 // field is a field. packed is 8 or 16, or 0.
@@ -95,6 +98,9 @@ type heapGen struct {
 	tables, segments []byte
 	// firstHelper is the number of the first helper.
 	firstHelper int
+	family      family
+	// noGlobals says that constant expressions are made in which globals cannot be read.
+	noGlobals bool
 	// fuel is how many objects the loops of one call from outside make.
 	fuel int
 }
@@ -217,7 +223,11 @@ func (g *gen) declareHeapTypes() {
 	g.declared = map[int]int{}
 	g.fuel = []int{100, 300, 300, 1000, 1000, 3000, 3000, 10000}[g.r.IntN(8)]
 	g.group([]heapType{{kind: structKind, super: -1}, {kind: arrayKind, super: -1}, {kind: arrayKind, super: -1}})
-	for groups := 3 + g.r.IntN(5); groups > 0 && len(g.defined) < maxHeapTypes; groups-- {
+	groups := 3 + g.r.IntN(5)
+	if g.declareClasses(); g.cfg.Classes {
+		groups = 1 + g.r.IntN(3)
+	}
+	for ; groups > 0 && len(g.defined) < maxHeapTypes; groups-- {
 		if g.r.IntN(4) == 0 {
 			g.groupAgain()
 		} else {
@@ -254,7 +264,7 @@ func (g *gen) typeAt(next []heapType, i int) *heapType {
 func (g *gen) openType(next []heapType) int {
 	pick, n := -1, 0
 	for i := range len(g.defined) + len(next) {
-		if t := g.typeAt(next, i); !t.final && t.depth < maxTypeDepth {
+		if t := g.typeAt(next, i); !t.final && !t.sealed && t.depth < maxTypeDepth {
 			if n++; g.r.IntN(n) == 0 || g.r.IntN(3) == 0 {
 				pick = i
 			}
@@ -277,6 +287,7 @@ func (g *gen) group(types []heapType) {
 	for i := first; i < len(g.defined); i++ {
 		t := &g.defined[i]
 		switch {
+		case t.preset:
 		case i == nodeType:
 			g.node(t)
 		case i == bytesType:
@@ -376,7 +387,7 @@ func (g *gen) plain(i, heap int) bool {
 	case heapStruct:
 		return i != nodeType // which is the least structure
 	}
-	return heap < 0 || heap < i && g.defined[heap].cost < maxObjectCost
+	return heap < 0 || heap < i && !g.defined[heap].sealed && g.defined[heap].cost < maxObjectCost
 }
 
 // abstractHeap chooses an abstract heap type.
@@ -443,7 +454,11 @@ func (g *gen) signature(t *heapType) {
 
 // groupAgain adds a group that is like one before. It is the same, unless one of its types has one more field.
 func (g *gen) groupAgain() {
-	number := g.r.IntN(g.defined[len(g.defined)-1].group + 1)
+	g.repeatGroup(g.r.IntN(g.defined[len(g.defined)-1].group+1), g.r.IntN(2) == 0)
+}
+
+// repeatGroup adds a group that is like one before. change says to make it another one, if its last type is a structure.
+func (g *gen) repeatGroup(number int, change bool) {
 	from := slices.IndexFunc(g.defined, func(t heapType) bool { return t.group == number })
 	end := from
 	for end < len(g.defined) && g.defined[end].group == number {
@@ -475,10 +490,10 @@ func (g *gen) groupAgain() {
 		g.defined = append(g.defined, t)
 	}
 	last = len(g.defined) - 1
-	if t := &g.defined[last]; g.r.IntN(2) == 0 && t.kind == structKind {
+	if t := &g.defined[last]; change && t.kind == structKind {
 		t.fields = append(t.fields, field{typ: 'l'})
 		for i := from; i < end; i++ {
-			g.defined[i+shift].same = i + shift
+			g.defined[i+shift].same, g.defined[i+shift].sealed = i+shift, false
 		}
 	}
 }
@@ -613,10 +628,24 @@ func (g *gen) heapSignature(s sig) sig {
 func (g *gen) declareHeapFuncs() {
 	for i := range g.defined {
 		if t := &g.defined[i]; t.kind == funcKind {
-			g.declared[len(g.funcs)] = i
-			g.funcs = append(g.funcs, t.sig)
+			n := 1
+			if t.method && t.same == i {
+				n += g.r.IntN(4) / 2
+			}
+			for range n {
+				g.declared[len(g.funcs)] = i
+				g.funcs = append(g.funcs, t.sig)
+			}
 		}
 	}
+}
+
+// sizeOf returns about how many operators function i has: methods are short.
+func (g *gen) sizeOf(i int) int {
+	if t, ok := g.declared[i]; ok && g.defined[t].method {
+		return max(g.cfg.Size/5, 10)
+	}
+	return g.cfg.Size
 }
 
 // numbersOnly reports whether function i is called from outside: no references go there, and no vectors.
@@ -669,6 +698,8 @@ func (g *gen) firstHeapTable() int {
 
 // heapTableTypes encodes the tables.
 func (g *gen) heapTableTypes() (tables [][]byte) {
+	g.noGlobals = true
+	defer func() { g.noGlobals = false }()
 	for _, t := range g.tables {
 		size := limits(tableLen, 2*tableLen)
 		if g.notNull(t) || g.r.IntN(2) == 0 {
@@ -707,6 +738,16 @@ func (g *gen) constValue(t byte, depth int) []byte {
 	return constant(t, g.bits(t))
 }
 
+// gcOp is an operator of garbage collection with its immediates.
+func gcOp(op wasmfront.Opcode, immediates ...int) []byte {
+	_, n := op.Encoding()
+	b := append([]byte{0xFB}, leb(uint64(n))...)
+	for _, i := range immediates {
+		b = append(b, leb(uint64(i))...)
+	}
+	return b
+}
+
 // constRef is a constant expression of a type of references, which often makes objects.
 func (g *gen) constRef(t byte, depth int) []byte {
 	r, _ := g.ref(t)
@@ -714,16 +755,16 @@ func (g *gen) constRef(t byte, depth int) []byte {
 		return append([]byte{0xD0}, heapCode(r.heap)...)
 	}
 	heap := r.heap
-	if list := g.concrete(heap); len(list) > 0 && g.r.IntN(4) > 0 && depth > 0 {
+	list := slices.DeleteFunc(g.concrete(heap), func(i int) bool { return g.noGlobals && g.needsGlobal(i) })
+	if len(list) > 0 && g.r.IntN(4) > 0 && depth > 0 {
 		heap = list[g.r.IntN(len(list))]
 	}
-	gc := func(op wasmfront.Opcode, immediates ...int) []byte {
-		_, n := op.Encoding()
-		b := append([]byte{0xFB}, leb(uint64(n))...)
-		for _, i := range immediates {
-			b = append(b, leb(uint64(i))...)
-		}
-		return b
+	gc := gcOp
+	switch {
+	case heap >= 0 && r.null && g.noGlobals && g.needsGlobal(heap):
+		return append([]byte{0xD0}, heapCode(r.heap)...)
+	case heap >= 0 && g.defined[heap].sealed:
+		return g.constGlobal(g.letter(heap, false))
 	}
 	switch heap {
 	case heapAny:

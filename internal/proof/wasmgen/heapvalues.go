@@ -185,6 +185,8 @@ func (f *fgen) simpleRef(t byte) {
 		f.opIndex(wasmfront.OpRefFunc, pick(f, f.within(heap)))
 	case d.kind == arrayKind:
 		f.gc(wasmfront.OpArrayNewFixed, heap, 0)
+	case d.sealed:
+		f.sealedObject(heap)
 	case f.defaultable(heap):
 		f.gc(wasmfront.OpStructNewDefault, heap)
 	default:
@@ -530,11 +532,15 @@ func (f *fgen) newObject(i int) {
 		f.opIndex(wasmfront.OpRefFunc, pick(f, f.within(i)))
 	case d.kind == arrayKind:
 		f.newArray(i)
+	case d.sealed:
+		f.sealedObject(i)
 	case f.defaultable(i) && f.chance(4):
 		f.gc(wasmfront.OpStructNewDefault, i)
 	default:
-		for _, x := range d.fields {
-			f.fieldOrExtra(x.typ)
+		for k, x := range d.fields {
+			if k > 0 || !f.ownTable(i) {
+				f.fieldOrExtra(x.typ)
+			}
 		}
 		f.gc(wasmfront.OpStructNew, i)
 	}

@@ -39,6 +39,11 @@ type Config struct {
 	Tails bool
 	// GC makes structures, arrays and small integers too. Programs make at most a few MB of them at a time.
 	GC bool
+	// Classes makes classes with tables of methods, in modules with GC.
+	Classes bool
+	// Closed lets no reference enter or leave the module: it imports no tables, and neither imports nor exports tags and functions that have to do with references. Instead
+	// of all functions it exports those of numbers.
+	Closed bool
 	// Counts makes modules with GC count how often they execute what Program.Counters names.
 	Counts bool
 	// TornStores lets stores of vectors cross the end of memory. AArch64 may then write what is in front of it.
@@ -120,6 +125,8 @@ type global struct {
 	init     []byte
 	exported string
 	constant bool // nothing writes it, though it is mutable
+	// late, if not nil, makes the initial value of an immutable one once functions are known. Only earlier ones have such values.
+	late func() []byte
 }
 
 // The fixed entities.
@@ -154,7 +161,11 @@ func generate(r choices, cfg Config) *Program {
 	if g.cfg.Size == 0 {
 		g.cfg.Size = 120
 	}
-	g.importMemory, g.importTable = g.r.IntN(4) == 0, g.r.IntN(4) == 0
+	g.importMemory, g.importTable = g.r.IntN(4) == 0, g.r.IntN(4) == 0 && !cfg.Closed
+	if cfg.Closed {
+		g.cfg.OwnTags = true
+		cfg = g.cfg
+	}
 	g.declareHeapTypes()
 	g.declare()
 	p := &Program{Env: envModule(cfg.importsTags()), AnyNaN: cfg.RawNaNs || cfg.LateNaNs, Tags: cfg.importsTags()}
@@ -167,7 +178,7 @@ func generate(r choices, cfg Config) *Program {
 			g.bodies = append(g.bodies, g.smallFunction(i))
 			continue
 		}
-		g.bodies = append(g.bodies, g.function(g.funcs[i]))
+		g.bodies = append(g.bodies, g.function(g.funcs[i], g.sizeOf(i)))
 	}
 	for i := g.imported; i < len(g.funcs); i++ {
 		if g.cfg.GC && (!g.numbersOnly(i) || i == g.rootsHelper()) {
@@ -213,6 +224,7 @@ func (g *gen) declare() {
 		{typ: 'i', mutable: true},
 	}
 	g.declareHeapFuel()
+	g.declareClassGlobals()
 	types := "illfdr"
 	if g.cfg.Vectors {
 		types += "v"
@@ -250,6 +262,8 @@ func (g *gen) declare() {
 	for i := range g.globals {
 		gl := &g.globals[i]
 		switch {
+		case gl.late != nil:
+			gl.init = gl.late()
 		case gl.typ >= firstRef:
 			gl.init = g.globalRef(i)
 		case gl.typ == 'r' && !gl.constant:
@@ -435,7 +449,9 @@ func (g *gen) module() []byte {
 	for i := g.imported; i < len(g.funcs); i++ {
 		funcs = append(funcs, leb(uint64(g.funcType(i))))
 		codes = append(codes, sized(g.bodies[i-g.imported]))
-		exports = append(exports, cat(name(exportName(i)), []byte{0}, leb(uint64(i))))
+		if !g.cfg.Closed || g.numbersOnly(i) {
+			exports = append(exports, cat(name(exportName(i)), []byte{0}, leb(uint64(i))))
+		}
 	}
 	funcs, codes = append(funcs, leb(uint64(reset))), append(codes, sized(g.resetBody()))
 	exports = append(exports, cat(name("reset"), []byte{0}, leb(uint64(len(g.funcs)))),

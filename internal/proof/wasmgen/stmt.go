@@ -11,6 +11,10 @@ func (f *fgen) statement() {
 		f.typedStatement()
 		return
 	}
+	if len(f.family.classes) > 0 && f.smallAt == 0 && f.chance(8) {
+		f.methodCall()
+		return
+	}
 	if f.cfg.GC && f.chance(3) {
 		f.heapStatement()
 		return

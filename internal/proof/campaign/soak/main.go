@@ -35,6 +35,7 @@ func main() {
 	flag.BoolVar(&cfg.Tails, "tails", false, "modules with tail calls")
 	flag.BoolVar(&cfg.Throws, "throws", false, "modules with exceptions, every other one of the legacy proposal")
 	flag.BoolVar(&cfg.GC, "gc", false, "modules with structures and arrays")
+	flag.IntVar(&cfg.Turns, "turns", 0, "ways to compile for each target that a module takes, in turns; 0 is all")
 	seconds := flag.Float64("seconds", 0, "stop after this many seconds; 0 is never")
 	flag.IntVar(&cfg.Workers, "workers", runtime.GOMAXPROCS(0), "modules to work on at once")
 	targets := flag.String("targets", strings.Join(compile.Targets(), ","), "targets, of which host is this machine's")
@@ -63,6 +64,9 @@ func main() {
 	}
 	if cfg.GC {
 		cfg.Again += " -gc"
+	}
+	if cfg.Turns != 0 {
+		cfg.Again += fmt.Sprintf(" -turns %d", cfg.Turns)
 	}
 	cfg.For, cfg.MaxBytes = time.Duration(*seconds*float64(time.Second)), *mib<<20
 	for _, t := range strings.Split(*targets, ",") {
