@@ -367,6 +367,10 @@ func showsNaN(op wasmfront.Opcode) bool {
 }
 
 func (f *fgen) numeric(t byte) {
+	if t == 'l' && f.cfg.Wide && f.chance(5) {
+		f.wide()
+		return
+	}
 	op := numeric[t][f.r.IntN(len(numeric[t]))]
 	in, _, _ := strings.Cut(op.Info().Sig, ":")
 	if truncates(op) && (f.cfg.NoTraps || !f.chance(8)) {
@@ -384,6 +388,18 @@ func (f *fgen) numeric(t byte) {
 		f.safeDivisor(in[1])
 	}
 	f.apply(op)
+}
+
+// wideOps are the operators that give numbers of 128 bits.
+var wideOps = []wasmfront.Opcode{wasmfront.OpI64Add128, wasmfront.OpI64Sub128, wasmfront.OpI64MulWideS, wasmfront.OpI64MulWideU}
+
+// wide produces a half of a number of 128 bits, or what depends on both.
+func (f *fgen) wide() {
+	op := wideOps[f.r.IntN(len(wideOps))]
+	in, _, _ := strings.Cut(op.Info().Sig, ":")
+	f.produceAll(in)
+	f.op(op)
+	f.op([]wasmfront.Opcode{wasmfront.OpDrop, wasmfront.OpI64Xor, wasmfront.OpI64Sub, wasmfront.OpI64And}[f.r.IntN(4)])
 }
 
 // apply emits a numeric operator, and what makes NaNs the canonical ones where that is wanted.

@@ -35,6 +35,8 @@ type Config struct {
 	Exceptions, Legacy bool
 	// OwnTags leaves out imports and exports of tags, and the environment's function that throws.
 	OwnTags bool
+	// Wide makes numbers of 128 bits too.
+	Wide bool
 	// Tails makes tail calls too.
 	Tails bool
 	// GC makes structures, arrays and small integers too. Programs make at most a few MB of them at a time.

@@ -17,7 +17,7 @@ import (
 func TestValid(t *testing.T) {
 	used := map[wasmfront.Opcode]bool{}
 	for seed := range uint64(600) {
-		cfg := wasmgen.Config{NoTraps: seed%2 == 0, RawNaNs: seed%3 == 0, Vectors: seed%5 > 1, Relaxed: seed%5 > 2, Small: seed%7 > 3, TypedRefs: seed%11 > 7, TypedAll: seed%11 > 8, Tails: seed%13 > 8, Exceptions: seed%17 > 12, Legacy: seed%17 > 14, GC: seed%19 > 15}
+		cfg := wasmgen.Config{NoTraps: seed%2 == 0, RawNaNs: seed%3 == 0, Vectors: seed%5 > 1, Relaxed: seed%5 > 2, Small: seed%7 > 3, TypedRefs: seed%11 > 7, TypedAll: seed%11 > 8, Tails: seed%13 > 8, Exceptions: seed%17 > 12, Legacy: seed%17 > 14, GC: seed%19 > 15, Wide: seed%23 > 18}
 		generate := func() *wasmgen.Program { return wasmgen.Generate(seed, cfg) }
 		if seed%4 == 3 {
 			by := make([]byte, 8*(seed%100))
