@@ -308,9 +308,10 @@ func (l *linker) addRecord() {
 		slot(x.Slot, x.Min, x.Max, flags, x.Import != nil, x.HasMax)
 	}
 	if x := l.m.Exceptions; x != nil {
+		private := l.m.PrivateTags()
 		for i := range x.Tags {
 			l.opt.stop.PollAt(i)
-			l.addTagSlot(uint32(i))
+			l.addTagSlot(uint32(i), private[i])
 		}
 	}
 	l.o.AddSymbol(objfile.Symbol{Name: l.reserved("object"), Section: secRelro, Value: uint64(start),
@@ -324,11 +325,14 @@ func (l *linker) addHeapTypes(types []byte) objfile.SymbolIndex {
 }
 
 // addTagSlot adds the slot of a tag to the record.
-func (l *linker) addTagSlot(i uint32) {
+func (l *linker) addTagSlot(i uint32, private bool) {
 	r, x := &l.relro, &l.m.Exceptions.Tags[i]
 	flags, args := uint64(0), l.m.Types[x.Type].Params
 	if x.Import != nil {
 		flags = meta.SlotImported
+	}
+	if private {
+		flags |= meta.SlotPrivate
 	}
 	r.address(l.symData, int64(l.layout.Tag(i)))
 	r.address(l.types[x.Type], 0)

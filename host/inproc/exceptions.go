@@ -221,7 +221,7 @@ func (i *Instance) fillExceptions() error {
 	if err := i.fillHelpers(abi.NumCommonHelpers, abi.FirstHeapHelper, i.data+uintptr(x.Helpers)); err != nil {
 		return err
 	}
-	exported := i.exportedTags()
+	private := i.module.meta.PrivateTags()
 	for n := range x.Tags {
 		slot := i.data + uintptr(x.TagSlots) + 8*uintptr(n)
 		if i.tags[n] == nil {
@@ -230,26 +230,12 @@ func (i *Instance) fillExceptions() error {
 				return err
 			}
 			i.tags[n] = i.store.addTag(typ.funcType, slot)
-			i.tags[n].private = !exported[n] && slices.ContainsFunc(typ.Params, refersInside)
+			i.tags[n].private = private[n]
 		}
 		store64(slot, uint64(i.tags[n].addr))
 	}
 	return nil
 }
-
-// exportedTags says of each tag whether the module exports it.
-func (i *Instance) exportedTags() []bool {
-	exported := make([]bool, len(i.tags))
-	for n := range i.module.meta.Exports {
-		if e := &i.module.meta.Exports[n]; e.Kind == abi.ExternTag {
-			exported[e.Index] = true
-		}
-	}
-	return exported
-}
-
-// refersInside reports whether a value of type t can be a reference to anything but a value of the host.
-func refersInside(t meta.ValType) bool { return t.IsRef() && t.Top() != abi.ExternRef }
 
 // resolveTags finds the imported tags.
 func (i *Instance) resolveTags(imports Resolver) error {

@@ -91,10 +91,15 @@ func (w *words) tagSlots(at, slots uint32) {
 	w.require(w.isAddress(r.reloc(at+8*meta.RecordException), ".data", x.Current) && r.word(at+8*meta.RecordExceptionWords) == uint64(x.Words) &&
 		r.word(at+8*meta.RecordNumTags) == uint64(len(x.Tags)) && w.isAddress(r.reloc(at+8*meta.RecordTags), sectionRelro, slots),
 		"the record does not have %d tags", len(x.Tags))
+	private := w.m.PrivateTags()
 	for i := range x.Tags {
+		want := flags(x.Tags[i].Import, false, false)
+		if private[i] {
+			want |= meta.SlotPrivate
+		}
 		t, args := &x.Tags[i], w.m.Types[x.Tags[i].Type].Params
 		w.require(w.isAddress(r.reloc(slots+8*meta.TagWord), ".data", x.TagSlots+8*uint32(i)) && w.isType(r.reloc(slots+8*meta.TagType), t.Type) &&
-			r.word(slots+8*meta.TagFlags) == flags(t.Import, false, false) && r.word(slots+8*meta.TagArgs) == uint64(abi.ExceptionWord(args, len(args))),
+			r.word(slots+8*meta.TagFlags) == want && r.word(slots+8*meta.TagArgs) == uint64(abi.ExceptionWord(args, len(args))),
 			"tag %d differs from the record", i)
 		slots += 8 * meta.SlotWords
 	}

@@ -1,6 +1,8 @@
 package meta
 
 import (
+	"slices"
+
 	"encoding/binary"
 
 	"github.com/waot-project/waot/internal/abi"
@@ -94,7 +96,28 @@ const (
 	SlotRefs     = 4  // a table of references to host objects, not of function references
 	SlotChecked  = 8  // a memory whose bounds code checks: the word gets the address of its descriptor
 	SlotMain     = 16 // the memory that is exported as "memory", if it is not the first
+	SlotPrivate  = 32 // a tag of PrivateTags
 )
+
+// PrivateTags says of each tag whether what its exceptions refer to is the module's own: the module neither imports nor exports it, and there are references to objects, functions or exceptions. Compiled
+// code relies on it that hosts do not get at these.
+func (m *Module) PrivateTags() []bool {
+	if m.Exceptions == nil {
+		return nil
+	}
+	inside := func(t ValType) bool { return t.IsRef() && t.Top() != abi.ExternRef }
+	private := make([]bool, len(m.Exceptions.Tags))
+	for i := range private {
+		t := &m.Exceptions.Tags[i]
+		private[i] = t.Import == nil && slices.ContainsFunc(m.Types[t.Type].Params, inside)
+	}
+	for i := range m.Exports {
+		if e := &m.Exports[i]; e.Kind == abi.ExternTag {
+			private[e.Index] = false
+		}
+	}
+	return private
+}
 
 // MainMemory returns the index of the memory that is exported as "memory", which WASI uses; 0 if there is none.
 func (m *Module) MainMemory() int {

@@ -1908,6 +1908,7 @@ static uint64_t core_keep_exception(waot_instance *owner, uint64_t tag, const ui
 struct core_tag {
 	const void *type;
 	uint64_t words;
+	bool hidden;    /* what its exceptions refer to is the module's own */
 };
 
 /* core_has_exceptions reports whether code of an object throws or catches. */
@@ -1927,6 +1928,7 @@ static bool core_tag_in(waot_instance *i, uint64_t address, struct core_tag *t)
 		return false;
 	t->type = i->object->tags[n].type;
 	t->words = i->object->tags[n].words;
+	t->hidden = i->object->tags[n].flags & 32;
 	return true;
 }
 
@@ -1962,6 +1964,7 @@ static struct core_tag core_find_tag(waot_instance *near, uint64_t address)
 	const waot_tag *own = (const waot_tag *)address;
 	t.type = own->type;
 	t.words = own->words;
+	t.hidden = false;
 	return t;
 }
 
@@ -2434,19 +2437,26 @@ void waot_rethrow_at(waot_ref exception, void *return_address, void *frame)
 	core_throw(x->tag, exception, x->args, x->words, return_address, frame);
 }
 
-const waot_tag *waot_exception_tag(waot_ref exception)
+/* core_open_exception returns an exception whose arguments are anybody's, or NULL. Compiled code relies on it that nobody else gets at those of others. */
+static const struct core_exception *core_open_exception(waot_ref exception)
 {
 	core_lock();
 	const struct core_exception *x = core_exception_of(exception);
+	if (x && core_find_tag(x->owner, x->tag).hidden)
+		x = NULL;
 	core_unlock();
+	return x;
+}
+
+const waot_tag *waot_exception_tag(waot_ref exception)
+{
+	const struct core_exception *x = core_open_exception(exception);
 	return x ? (const waot_tag *)x->tag : NULL;
 }
 
 const uint64_t *waot_exception_args(waot_ref exception, uint32_t *words)
 {
-	core_lock();
-	const struct core_exception *x = core_exception_of(exception);
-	core_unlock();
+	const struct core_exception *x = core_open_exception(exception);
 	if (words)
 		*words = x ? x->words : 0;
 	return x ? x->args : NULL;

@@ -38,7 +38,7 @@ struct waot_slot {
 struct waot_tag_slot {
 	void **word;            /* the word that holds the address of the tag */
 	const void *type;       /* the record of its type */
-	uint64_t flags;         /* 1 imported */
+	uint64_t flags;         /* 1 imported, 32 what its exceptions refer to is the module's own */
 	uint64_t words;         /* of the arguments */
 };
 
@@ -176,7 +176,8 @@ WAOT_NORETURN void waot_rethrow_at(waot_ref exception, void *return_address, voi
 /* waot_tag_init makes a tag of the program's own, whose type is that of tag n of an object. Generated headers wrap it. */
 void waot_tag_init(waot_tag *tag, const waot_object *object, uint32_t n);
 
-/* waot_exception_tag returns the tag of an exception, or NULL if the reference is of none; waot_exception_args the words of its arguments, and their number unless words is NULL. */
+/* waot_exception_tag returns the tag of an exception, or NULL if the reference is of none; waot_exception_args the words of its arguments, and their number unless words is NULL. Both give NULL,
+ * and no words, for an exception of a tag that its module neither imports nor exports, with references other than externrefs: these are the module's own. */
 const waot_tag *waot_exception_tag(waot_ref exception);
 const uint64_t *waot_exception_args(waot_ref exception, uint32_t *words);
 

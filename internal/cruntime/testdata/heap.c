@@ -35,6 +35,7 @@ static void trap_it(void *n)
 	heap_nest(DEEP); /* which traps, below */
 }
 static void throw_it(void *n) { heap_throw(*(int32_t *)n); }
+static void throw_hidden(void *none) { (void)none; heap_throw_hidden(); }
 static void leave_it(void *n)
 {
 	heap_nest(-*(int32_t *)n); /* which throws, in C, below */
@@ -204,6 +205,10 @@ static void test_modules(void)
 
 static void test_exceptions(void)
 {
+	waot_trap thrown;
+	uint32_t words = 1;
+	CHECK(waot_try(&thrown, throw_hidden, NULL) == WAOT_EXCEPTION); /* what it refers to is the module's own */
+	CHECK(!waot_exception_tag(thrown.exception) && !waot_exception_args(thrown.exception, &words) && words == 0);
 	waot_heap_collect_always(0);
 	for (int n = 0; n < 100; n++)
 		heap_hold(n);

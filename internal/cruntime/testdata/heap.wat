@@ -90,6 +90,7 @@
   (func $throw_array (param $n i32) (result i32) (global.set $bytes (array.new_default $bytes (local.get $n))) (throw $array (global.get $bytes)))
   (global $bytes (mut (ref null $bytes)) (ref.null $bytes))
   (tag $array (param (ref null $bytes)))
+  (func (export "throw_hidden") (throw $array (array.new_default $bytes (i32.const 1))))
   (func (export "throw_arrays") (param $n i32) ;; exceptions that nothing refers to keep an array each
     (loop $l
       (drop (block $h (result exnref) (try_table (catch_all_ref $h) (drop (call $throw_array (i32.const 100000)))) (unreachable)))

@@ -252,7 +252,7 @@ var kept = []keptFault{
 	{"wasmfront/translate/held.go", "\th.Null = h.Null || more.Null\n", "", surveyHeld},
 	{"wasmfront/translate/held.go", "made.Kind == clif.ConstMade && !g.Mutable", "made.Kind == clif.ConstMade && (!g.Mutable || i > 0)", heldTest},
 	{"wasmfront/translate/held.go", "s.objects.converts || t.Top() != abi.ExternRef", "t.Top() != abi.ExternRef", surveyHeld},
-	{"host/inproc/exceptions.go", "!exported[n] && slices", "slices", run{pattern: "TestPrivateTags"}},
+	{"host/inproc/exceptions.go", "i.tags[n].private = private[n]", "_ = private", run{pattern: "TestPrivateTags"}},
 	{"backend/lower_heap.go", "int32(l.Mod.Types[typ].Depth)+1", "int32(l.Mod.Types[typ].Depth)", heapScript},
 	{"backend/lower_heap.go", "if ok && !l.Mod.Types[typ].Open {", "if ok {", heapScript},
 	{"backend/lower_heap.go", "\tif !from.IsObject() {", "\tif from.IsObject() {", heapScript},
