@@ -6,7 +6,7 @@ import (
 )
 
 // nameCallees makes direct calls of those of references that are read from fields in which only one function is: the entries of tables of methods that no class overrides. The field is still
-// read, since that traps where there is no object.
+// read, since that traps where there is no object; null, which may be in it too, is not called.
 func nameCallees(o *Optimizer, f *clif.Func) {
 	if f.Mod.Held == nil || f.Index == f.Mod.InitFunc() {
 		return
@@ -28,7 +28,7 @@ func (o *Optimizer) nameCallee(f *clif.Func, i clif.Inst, d *clif.InstData) {
 		return
 	}
 	h := held(f.Mod, &f.Insts[def])
-	if h.Kind != clif.HeldFunc || h.Null || !f.Mod.IsSubSig(f.Mod.Funcs[h.Index].Sig, clif.SigIndex(d.Aux)) || !o.may(RuleCallHeld) {
+	if h.Kind != clif.HeldFunc || !f.Mod.IsSubSig(f.Mod.Funcs[h.Index].Sig, clif.SigIndex(d.Aux)) || !o.may(RuleCallHeld) {
 		return
 	}
 	before := ""

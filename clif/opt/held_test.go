@@ -59,7 +59,7 @@ var heldCases = []struct{ name, body, rules string }{
 	{"never overridden, tail call", `(return_call_ref $method (local.get $o) (i32.const 1) (struct.get $table $zero (struct.get $object $table (local.get $o))))`, "call-held"},
 	{"overridden", `(call_ref $method (local.get $o) (i32.const 1) (struct.get $table $one (struct.get $object $table (local.get $o))))`, ""},
 	{"overridden, in the subclass", `(call_ref $method (local.get $o) (i32.const 1) (struct.get $tableB $one (struct.get $objectB $table (ref.cast (ref null $objectB) (local.get $o)))))`, "call-held"},
-	{"abstract", `(call_ref $method (local.get $o) (i32.const 1) (struct.get $table $two (struct.get $object $table (local.get $o))))`, ""},
+	{"abstract", `(call_ref $method (local.get $o) (i32.const 1) (struct.get $table $two (struct.get $object $table (local.get $o))))`, "call-held"},
 	{"only in the subclass", `(call_ref $method (local.get $o) (i32.const 1) (struct.get $tableB $more (struct.get $objectB $table (ref.cast (ref $objectB) (local.get $o)))))`, "call-held"},
 	{"made by bodies too", `(call_ref $method (local.get $o) (i32.const 1) (struct.get $made $f (block (result (ref $made)) (global.get $made))))`, "field-fixed"},
 	{"structures of one type, or null", `(struct.get $part $k (ref.cast (ref $part) (struct.get $table $parts (struct.get $object $table (local.get $o)))))`, "test-held"},

@@ -24,8 +24,7 @@ func (t *Tag) Type() *meta.FuncType { return &t.typ.FuncType }
 // Store returns the store of the tag.
 func (t *Tag) Store() *Store { return t.store }
 
-// IsPrivate reports whether what exceptions of the tag refer to is its module's own: the module neither imports nor exports the tag, and compiled code relies on it that nobody else gets at
-// the objects, functions and exceptions.
+// IsPrivate reports whether what exceptions of the tag refer to is its module's own: see meta.Module.PrivateTags.
 func (t *Tag) IsPrivate() bool { return t.private }
 
 // NewTag makes a tag whose exceptions have arguments of the given types, none of which has the index of a type. Errors are ErrType, ErrBusy, ErrClosed and those of memory.

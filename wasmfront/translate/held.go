@@ -259,13 +259,13 @@ func (s *Survey) crosses(kind abi.ExternKind, index uint32) bool {
 	return false
 }
 
-// callHeld counts functions that are the only ones in a field as called.
+// callHeld counts functions that are the only ones in a field as called: so they are inlined where their calls become direct ones.
 func (s *Survey) callHeld(cm *clif.Module) {
 	for t, fields := range cm.Held {
 		s.stop.PollAt(t)
 		for k := range fields {
 			s.stop.PollAt(k)
-			if h := &fields[k]; h.Kind == clif.HeldFunc && !h.Null && s.Calls[h.Index].All == 0 {
+			if h := &fields[k]; h.Kind == clif.HeldFunc && s.Calls[h.Index].All == 0 {
 				s.Calls[h.Index].All = 1
 			}
 		}

@@ -245,7 +245,7 @@ var kept = []keptFault{
 	{"clif/opt/heap.go", "case !h.Null || is == null:", "default:", heldTest},
 	{"clif/opt/closed.go", "m.Types[d.Aux].Fields[d.Imm].Mutable || !m.IsSubType(o.Type, d.Aux)", "!m.IsSubType(o.Type, d.Aux)", heldTest},
 	{"clif/opt/closed.go", "\t\treturn c.trunc(clif.I32, uint64(int64(bits<<unused)>>unused))\n", "\t\treturn c.trunc(clif.I32, bits)\n", heldTest},
-	{"clif/opt/callees.go", "h.Kind != clif.HeldFunc || h.Null ||", "h.Kind != clif.HeldFunc ||", heldTest},
+	{"clif/opt/callees.go", "h.Kind != clif.HeldFunc ||", "h.Kind == clif.HeldNothing ||", heldTest},
 	{"wasmfront/translate/held.go", "\t\tif !def.HasSuper {\n", "\t\tif true {\n", surveyHeld},
 	{"wasmfront/translate/held.go", "\t\t\telsewhere = cm.Types[t].HasSuper\n", "\t\t\telsewhere = false\n", surveyHeld},
 	{"wasmfront/translate/held.go", "\t\tfirst, ok := of[digest]\n", "\t\tfirst, ok := uint32(i), true\n", surveyHeld},
