@@ -263,6 +263,9 @@ func (r *reducer) contents() (changed bool) {
 		}) {
 			changed = true
 		}
+		if r.try(func(m *wasmedit.Module) bool { return declare(&m.Elems[i]) }) {
+			changed = true
+		}
 	}
 	for i := range r.m.Data {
 		for _, part := range []func(n int) int{func(n int) int { return n - n/2 }, func(n int) int { return n / 8 }, func(n int) int { return min(n, 1) }} {
@@ -291,6 +294,23 @@ func (r *reducer) contents() (changed bool) {
 		}
 	}
 	return changed
+}
+
+// declare leaves of a segment with elements that are made only that the functions that they name may be referred to.
+func declare(s *wasmedit.Elem) bool {
+	if s.Dead || !slices.ContainsFunc(s.Items, func(x []wasmfront.ConstOp) bool { return len(x) > 1 }) {
+		return false
+	}
+	var funcs [][]wasmfront.ConstOp
+	for _, x := range s.Items {
+		for _, op := range x {
+			if op.Op == wasmfront.OpRefFunc {
+				funcs = append(funcs, []wasmfront.ConstOp{op})
+			}
+		}
+	}
+	*s = wasmedit.Elem{Mode: wasmfront.SegmentDeclarative, Type: wasmfront.FuncRef, Items: funcs}
+	return true
 }
 
 // types makes types that are named, and are not used, as small as can be: those behind them keep their indices.
