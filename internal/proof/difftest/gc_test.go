@@ -105,7 +105,7 @@ type gcEngine struct {
 
 // TestRandomGC compares our engines with the CLIF interpreter on random modules with garbage collection. Each module counts what it does, too, without doing anything else.
 func TestRandomGC(t *testing.T) {
-	count := cmp.Or(*countFlag, testenv.Cases[uint64](10, 20, 300))
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](20, 20, 300)) // fewer say little of what is executed
 	all := gcEngines()
 	g := gcRun{}
 	start := time.Now()
