@@ -1,6 +1,7 @@
 package difftest
 
 import (
+	"flag"
 	"fmt"
 	"runtime"
 	"testing"
@@ -75,12 +76,17 @@ var millions = []struct {
 	}},
 }
 
+var everyMillion = flag.Bool("million", false, "TestMillionTypes, with all cases: a million types of each kind")
+
 // TestMillionTypes compiles modules with as many types as there may be, instantiates them, calls a function and closes them: in time and memory that grow with their size, or
 // a limit refuses instances of them, which leaves nothing behind.
 func TestMillionTypes(t *testing.T) {
 	notEmulated(t)
-	largest := testenv.Cases(8_000, 16_000, wasmfront.MaxTypes-heapTypes)
-	for _, f := range millions {
+	for i, f := range millions {
+		largest := testenv.Cases(8_000, 16_000, (wasmfront.MaxTypes-heapTypes)/4)
+		if testenv.Full() && (*everyMillion || i == 0 || i >= len(millions)-2) { // of the others, a quarter
+			largest = wasmfront.MaxTypes - heapTypes
+		}
 		var per [2]time.Duration
 		for k, n := range []int{largest / 4, largest} {
 			wasm := f.make(n)

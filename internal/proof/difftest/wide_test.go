@@ -16,7 +16,7 @@ import (
 func TestRandomWide(t *testing.T) {
 	engines := []spectest.Engine{nativeengine.New(opt.O0), nativeengine.New(opt.O1)}
 	compared := 0
-	for seed := range testenv.Cases[uint64](10, 40, 2000) {
+	for seed := range testenv.Cases[uint64](10, 40, 500) {
 		p := randprog.FromGenerator(wasmgen.Generate(seed, wasmgen.Config{Wide: true, NoTraps: seed%3 != 0, Size: []int{60, 200, 400}[seed%3], Small: seed%2 > 0, Vectors: seed%5 == 1}), seed%2 == 1)
 		want := randprog.Run(&interpengine.Engine{Options: gcLimits}, p)
 		if want.TooLong() {
