@@ -8,9 +8,11 @@ import (
 	"github.com/waot-project/waot/internal/stop"
 )
 
-// This file makes values of the fields of objects that nothing sees but accesses to their fields: such an object is not made. Its fields are variables, which the making, with
-// zeros and nulls, and each struct_set define, and struct_get uses; those of an array of constant length, of which no other elements than constant ones are accessed, are its elements; where ways meet, blocks get parameters for them, on demand (Braun et al., "Simple and Efficient Construction of Static Single
-// Assignment Form", 2013).
+// This file makes values of the fields of objects that nothing sees but accesses to their fields: such an object is not made. Its fields are variables. The making defines them, with zeros
+// and nulls, and so does each struct_set; struct_get uses them. Where ways meet, blocks get parameters for them, on demand (Braun et al., "Simple and Efficient Construction of Static
+// Single Assignment Form", 2013).
+//
+// The fields of an array are its elements. It is such an object if its length is a small constant, and no other elements than constant ones are accessed.
 //
 // An object that is an argument of a call or block, is in another object, or is compared, is made. One that is only in another that is not made is not made either: rounds see to that.
 
@@ -39,7 +41,7 @@ type madeObject struct {
 	seen   bool   // by more than accesses to its fields
 }
 
-// fieldVar is a field of a structure.
+// fieldVar is a field of an object that is not made.
 type fieldVar struct {
 	object uint32
 	field  abi.FieldType
@@ -237,12 +239,20 @@ func (p *objectPass) choose() (chosen bool) {
 			p.o.note(f.Offset(f.Srcs[m.def]), rewrite.Text(f, &f.Insts[m.def]), "its fields")
 		}
 		m.first, chosen = uint32(len(p.vars)), true
-		types := f.Mod.Types[m.typ].Fields
 		for k := range m.fields {
-			p.vars = append(p.vars, fieldVar{uint32(n), types[min(int(k), len(types)-1)], clif.NoValue}) // of an array, all are of the type of the first
+			p.vars = append(p.vars, fieldVar{uint32(n), p.fieldType(m, k), clif.NoValue})
 		}
 	}
 	return chosen
+}
+
+// fieldType returns the type of field k of an object: all elements of an array have one.
+func (p *objectPass) fieldType(m *madeObject, k uint32) abi.FieldType {
+	t := &p.f.Mod.Types[m.typ]
+	if t.Kind == abi.KindArray {
+		k = 0
+	}
+	return t.Fields[k]
 }
 
 // variable returns the variable that d, which is not a nop, accesses, if its object is not made.
@@ -295,7 +305,7 @@ func (p *objectPass) replace() {
 		p.rewrite(b)
 	}
 	for i := 0; i < len(p.pending); i++ {
-		p.fill(p.pending[i])
+		p.passOn(p.pending[i])
 	}
 	p.insert(f)
 	f.ResolveInsts()
@@ -427,8 +437,8 @@ func (p *objectPass) meet(b clif.Block, v uint32) clif.Value {
 	return addParam(p.f, b, clif.TypeOf(p.vars[v].field.Type))
 }
 
-// fill appends the arguments of a parameter to the edges. Parameters of a block are filled in the order in which it got them.
-func (p *objectPass) fill(x varParam) {
+// passOn appends the arguments of a parameter to the edges: those of the parameters of a block in the order in which it got them.
+func (p *objectPass) passOn(x varParam) {
 	p.o.addArgs(p.f, x.block, func(e analysis.Edge) clif.Value {
 		if arg := p.value(p.ends[int(e.From)*len(p.vars)+int(x.v)], x.v); arg != clif.NoValue {
 			return arg

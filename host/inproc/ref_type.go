@@ -61,21 +61,29 @@ func (s *Store) makeHeapFor(internal bool) error {
 	return s.makeHeap()
 }
 
+// holdFor is hold for what is made of references of type t, which it returns as ValType does.
+func (s *Store) holdFor(t RefType) (typ meta.ValType, done func(), err error) {
+	if typ, err = t.ValType(); err != nil {
+		return 0, nil, err
+	}
+	if done, err = s.hold(); err != nil {
+		return 0, nil, err
+	}
+	if err = s.Use(t); err != nil {
+		done()
+		return 0, nil, err
+	}
+	return typ, done, nil
+}
+
 // NewTableOf makes a table whose elements are v, a word of Go code. The errors are ErrType if t is no type of references or v none of its values, *LimitError, *SystemError, and ErrCancelled if a
 // context has ended the call meanwhile.
 func (s *Store) NewTableOf(t RefType, l Limits, v uint64) (*Table, error) {
-	typ, err := t.ValType()
-	if err != nil {
-		return nil, err
-	}
-	done, err := s.hold()
+	typ, done, err := s.holdFor(t)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if err := s.Use(t); err != nil {
-		return nil, err
-	}
 	own := t.own(typ)
 	w, ok := s.toNative(ownType(typ, own), v)
 	if !ok {
@@ -93,18 +101,11 @@ func (s *Store) NewTableOf(t RefType, l Limits, v uint64) (*Table, error) {
 
 // NewGlobalOf makes a global variable with the value v, a word of Go code. The errors are ErrType if t is no type of references or v none of its values, *LimitError and *SystemError.
 func (s *Store) NewGlobalOf(t RefType, mutable bool, v uint64) (*Global, error) {
-	typ, err := t.ValType()
-	if err != nil {
-		return nil, err
-	}
-	done, err := s.hold()
+	typ, done, err := s.holdFor(t)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if err := s.Use(t); err != nil {
-		return nil, err
-	}
 	return s.newGlobal(typ, t.own(typ), mutable, v, 0)
 }
 

@@ -31,13 +31,11 @@ func isConversion(op wasmfront.Opcode) bool {
 
 // operator notes what op of a body, or of a constant expression, does.
 func (s *objectSurvey) operator(op wasmfront.Opcode, index uint32) {
-	switch op {
-	case wasmfront.OpStructNew, wasmfront.OpStructNewDefault:
-		if int64(index) < int64(len(s.made)) {
-			s.made[index] = true
-		}
-	case wasmfront.OpAnyConvertExtern, wasmfront.OpExternConvertAny:
+	switch {
+	case isConversion(op):
 		s.converts = true
+	case (op == wasmfront.OpStructNew || op == wasmfront.OpStructNewDefault) && int64(index) < int64(len(s.made)):
+		s.made[index] = true
 	}
 }
 

@@ -280,14 +280,19 @@ static bool core_may_have(uint32_t number, const struct heap_type *t, const stru
 	return false; /* null only */
 }
 
+/* core_find_ref is core_find for a field with a reference. */
+static int core_find_ref(struct core_place *p, waot_ref ref, uint32_t i)
+{
+	int error = core_find(p, ref, i);
+	return !error && core_is_number(core_code(p->field)) ? WAOT_ERROR_TYPE : error;
+}
+
 int waot_get_ref(waot_ref ref, uint32_t i, waot_ref *to)
 {
 	struct core_place p;
-	int error = core_find(&p, ref, i);
+	int error = core_find_ref(&p, ref, i);
 	if (error)
 		return error;
-	if (core_is_number(core_code(p.field)))
-		return WAOT_ERROR_TYPE;
 	waot_ref word = 0;
 	memcpy(&word, p.at, core_field_size(core_code(p.field)));
 	*to = word;
@@ -297,11 +302,9 @@ int waot_get_ref(waot_ref ref, uint32_t i, waot_ref *to)
 int waot_set_ref(waot_ref ref, uint32_t i, waot_ref v)
 {
 	struct core_place p;
-	int error = core_find(&p, ref, i);
+	int error = core_find_ref(&p, ref, i);
 	if (error)
 		return error;
-	if (core_is_number(core_code(p.field)))
-		return WAOT_ERROR_TYPE;
 	if (p.field->what & HEAP_MUTABLE && !core_may_have(*heap_number(&core_objects, ref), p.type, p.field, v))
 		return WAOT_ERROR_TYPE;
 	return core_store(&p, &v);

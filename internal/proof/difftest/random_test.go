@@ -32,7 +32,7 @@ var (
 
 // TestRandom compares our engines with wazero's interpreter, and where they trap with the CLIF interpreter, on random modules.
 func TestRandom(t *testing.T) {
-	count := cmp.Or(*countFlag, testenv.Cases[uint64](200, 100, 1500))
+	count := cmp.Or(*countFlag, testenv.Cases[uint64](200, 200, 1500))
 	list := engines()
 	start := time.Now()
 	var next atomic.Uint64
